@@ -45,10 +45,9 @@ class Scripted:
         self.luck = luck or {}
         self.data, self.left, self.seen = one_graph(), iter(range(stacks)), set[tuple[str, int, int]]()
         self.search = Search(
-            Draws(self.data, Space.of(SPACE), FIXED, 0, 3),
+            Draws(self.data, Space.of(SPACE), FIXED, 0, 3, ["plain", "mdnn"]),
             stratified_splits(self.data, folds=4),
             folds,
-            ("plain", "mdnn"),
             Store(folder),
             device="cpu",
             halving=False,
@@ -154,7 +153,7 @@ def test_the_recipe_of_today_is_not_trained_twice(tmp_path: Path, monkeypatch: p
     data = one_graph()
     parts = stratified_splits(data, folds=4)
     space = Space.of({**SPACE, "known": [{}]})
-    search = Search(Draws(data, space, FIXED, 0, 1), parts, range(2), ["plain"], Store(tmp_path), device="cpu")
+    search = Search(Draws(data, space, FIXED, 0, 1, ["plain"]), parts, range(2), Store(tmp_path), device="cpu")
 
     def train(store: Any, stack: Any, place: Any) -> None:
         for run in stack:
@@ -169,8 +168,8 @@ def test_wrong_confirming_folds_are_refused_before_the_search(tmp_path: Path, mo
     data = one_graph()
     parts = list(stratified_splits(data, folds=4))
     parts[3] = Split(parts[3].train, parts[3].val[:0], parts[3].test)
-    draws = Draws(data, Space.of(SPACE), FIXED, 0, 1)
-    search = Search(draws, Splits("own", parts), [0, 1], ["plain"], Store(tmp_path), device="cpu")
+    draws = Draws(data, Space.of(SPACE), FIXED, 0, 1, ["plain"])
+    search = Search(draws, Splits("own", parts), [0, 1], Store(tmp_path), device="cpu")
     monkeypatch.setattr(module, "run_all", lambda *_: pytest.fail("trained"))
     with pytest.raises(InputError, match="fold 3"):
         search.go_on(3, confirm=1)

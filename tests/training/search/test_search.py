@@ -1,6 +1,7 @@
 """The search: what it chooses, that it resumes, and that it never sees a test part."""
 
 from dataclasses import replace
+from itertools import product
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,9 @@ def search_of(
     data = one_graph()
     parts = stratified_splits(data, folds=folds)
     return Search(
-        Draws(data, Space.of(SPACE), FIXED, 0, draws),
+        Draws(data, Space.of(SPACE), FIXED, 0, draws, models),
         parts,
         range(folds),
-        models,
         Store(folder),
         device="cpu",
         **options,
@@ -299,22 +299,51 @@ def test_a_space_with_nothing_to_draw_is_refused(tmp_path: Path) -> None:
     data = one_graph()
     parts, some = stratified_splits(data, folds=4), {"device": "cpu"}
     for space, fixed in (({"space": {"lr": [0.1]}}, {"lr": 0.1}), ({"space": {"mdnn": {"k": [3, 4]}}}, {})):
-        draws = Draws(data, Space.of(space), fixed, 0, 1)
+        draws = Draws(data, Space.of(space), fixed, 0, 1, ["plain"])
         with pytest.raises(InputError, match="nothing to draw for model plain besides the settings that are given"):
-            Search(draws, parts, [0], ["plain"], Store(tmp_path), **some)
-    Search(draws, parts, [0], ["plain", "mdnn"], Store(tmp_path), **some)  # plain is the same in all trials
-    Search(Draws(data, Space.of({"known": [{"lr": 0.1}]}), {}, 0, 1), parts, [0], ["plain"], Store(tmp_path), **some)
+            Search(draws, parts, [0], Store(tmp_path), **some)
+    draws = Draws(data, Space.of(space), fixed, 0, 1, ["plain", "mdnn"])
+    Search(draws, parts, [0], Store(tmp_path), **some)  # plain is the same in all trials
+    draws = Draws(data, Space.of({"known": [{"lr": 0.1}]}), {}, 0, 1, ["plain"])
+    Search(draws, parts, [0], Store(tmp_path), **some)
+
+
+def test_a_small_space_is_tried_once_and_whole(tmp_path: Path) -> None:
+    space = {"space": {"hidden": [4, 8, 16], "lr": [0.01, 0.1]}}
+    some: dict[str, Any] = {"folds": [0], "halving": False, "device": "cpu", **FIXED, "epochs": 1}
+    for draws in (1, 6):
+        tuned = tune(task(20), model="plain", space=space, trials=50, draws=draws, confirm=2, **some)
+        found = [(each.trial.settings["hidden"], each.trial.settings["lr"]) for each in tuned.trials]
+        assert sorted(found) == sorted(product([4, 8, 16], [0.01, 0.1]))
+        assert len(tuned.again) == 3  # two different ones, and the current recipe
+
+
+def test_a_model_that_has_nothing_to_draw_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = one_graph()
+    draws = Draws(data, Space.of({"space": {"mdnn": {"k": [2, 3, 4]}}}), FIXED, 0, 6, ["plain", "mdnn"])
+    search = Search(draws, stratified_splits(data, folds=4), [0], Store(tmp_path), device="cpu", halving=False)
+    trained = []
+
+    def train(store: Any, stack: Any, place: Any) -> None:
+        for run in stack:
+            trained.append((run.recipe.model, run.recipe.k))
+            store.keep(run.recipe.key(), {"metric": "accuracy", "val_accuracy": 0.5, "val_loss": 1.0}, 1.0)
+
+    monkeypatch.setattr(module, "run_all", train)
+    search.go_on(54)
+    assert search.ended and sorted(k for model, k in trained if model == "mdnn") == [2, 3, 4]
+    assert len(trained) == 4 and [len(search.candidates(model)) for model in search.models] == [3, 3]
 
 
 def test_impossible_known_points_are_refused_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = one_graph()
     space = Space.of({"known": [{"lr": 0.1}, {"hidden": 8, "heads": 3}]})
     parts = stratified_splits(data, folds=4)
-    search = Search(Draws(data, space, {}, 0, 2), parts, [0], ["mdnn"], Store(tmp_path), device="cpu")
+    search = Search(Draws(data, space, {}, 0, 1, ["mdnn"]), parts, [0], Store(tmp_path), device="cpu")
     monkeypatch.setattr(module, "run_all", lambda *_: pytest.fail("trained"))
-    search.check(2)
+    search.check(1)
     with pytest.raises(InputError, match="3 heads"):
-        search.go_on(3)
+        search.go_on(2)
 
 
 def test_folds_without_test_parts_can_be_trained() -> None:

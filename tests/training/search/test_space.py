@@ -101,19 +101,43 @@ def differ(one: Any, other: Any, name: str) -> bool:
 
 
 def test_known_points_come_first() -> None:
-    space = Space.of({"space": {"lr": [1e-3]}, "known": [{}, {"hidden": 8, "lr": 0.1, "mdnn": {"k": 6}}]})
+    space = Space.of({"space": {"lr": [2e-3]}, "known": [{}, {"hidden": 8, "lr": 0.1, "mdnn": {"k": 6}}]})
     some = draws(task(8), space, number=2, epochs=3)
     assert some.trial("mdnn", 0).settings == {"model": "mdnn", "epochs": 3}
-    assert some.trial("mdnn", 1).settings == {"model": "mdnn", "epochs": 3, "lr": 1e-3}
+    assert some.trial("mdnn", 1).settings == {"model": "mdnn", "epochs": 3, "lr": 2e-3}
     assert some.trial("mdnn", 2).settings == {"model": "mdnn", "epochs": 3, "lr": 0.1, "hidden": 8, "k": 6}
-    assert some.trial("mdnn", 3).settings == {"model": "mdnn", "epochs": 3, "lr": 1e-3, "hidden": 8, "k": 6}
+    assert some.trial("mdnn", 3).settings == {"model": "mdnn", "epochs": 3, "lr": 2e-3, "hidden": 8, "k": 6}
     assert some.trial("plain", 2).settings == {"model": "plain", "epochs": 3, "lr": 0.1, "hidden": 8}
 
 
 def test_fixed_settings_win() -> None:
     space = Space.of({"space": {"lr": [1e-3], "mdnn": {"k": [5]}}, "known": [{"lr": 0.1, "mdnn": {"k": 6}}]})
     some = draws(task(8), space, number=1, lr=0.2, k=3)
-    assert [some.trial("mdnn", number).settings for number in (0, 1)] == [{"model": "mdnn", "lr": 0.2, "k": 3}] * 2
+    assert some.trial("mdnn", 0).settings == {"model": "mdnn", "lr": 0.2, "k": 3}
+    assert some.available(2) == 1 and some.exhausted
+
+
+def test_no_two_trials_are_the_same() -> None:
+    space = Space.of({"space": {"hidden": [4, 8, 16], "lr": [1e-3, 1e-2], "mdnn": {"k": [3, 4]}}})
+    expected = {"plain": 6, "mdnn": 12}
+    for models in (["plain"], ["mdnn"], ["plain", "mdnn"]):
+        some = Draws(task(8), space, {}, 0, 4, models)
+        number = some.available(100)
+        drawn = [tuple(str(some.trial(model, each).settings) for model in models) for each in range(number)]
+        assert number == max(expected[model] for model in models) == len(set(drawn)) and some.exhausted
+        shorter = Draws(task(8), space, {}, 0, 4, models)
+        assert [tuple(str(shorter.trial(model, each).settings) for model in models) for each in range(3)] == drawn[:3]
+        with pytest.raises(IndexError, match=rf"the space has {number} trials, but trial {number} was requested"):
+            some.trial(models[0], number)
+
+
+def test_structures_are_different_while_there_are_others() -> None:
+    space = Space.of({"space": {"hidden": [4, 8, 16, 32], "lr": {"low": 1e-3, "high": 1e-2}}})
+    for seed in range(5):
+        some = Draws(task(8), space, {}, seed, 3, ["plain"])
+        found = [some.trial("plain", number).settings["hidden"] for number in range(24)]
+        assert all(len(set(found[first : first + 3])) == 1 for first in range(0, 24, 3))
+        assert set(found[:12]) == {4, 8, 16, 32} and len(set(found[12:])) >= 2
 
 
 def test_ranges() -> None:

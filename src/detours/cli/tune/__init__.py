@@ -174,10 +174,9 @@ def tune(
             loaded = load(name, root)
         parts = splits(loaded, root)
         search = Search(
-            Draws(loaded, space_of(space, loaded.level), fixed, seed, draws),
+            Draws(loaded, space_of(space, loaded.level), fixed, seed, draws, model_names),
             parts,
             folds or range(len(parts)),
-            model_names,
             store,
             device=device,
             replicas=replicas,

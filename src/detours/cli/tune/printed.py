@@ -35,14 +35,18 @@ def reporting(search: "Search", trials: int, *, show: bool | None) -> "Iterator[
     from detours.training.search.search import ETA
 
     name, models = search.data.name, len(search.models)
-    expected = models * (trials + (ceil(trials / ETA) if search.halving else 0))  # promoted trials are trained twice
+
+    def expected() -> int:
+        number = search.draws.available(trials) if search.draws.exhausted else trials
+        return models * (number + (ceil(number / ETA) if search.halving else 0))  # promoted trials are trained twice
+
     with ExitStack() as shown:
         bars = {False: shown.enter_context(progress_bar(f"{name}, {models} × {trials} trials", show=show))}
 
         def report(stage: "Stage") -> None:
             again = stage.effort is Effort.AGAIN
             done = sum((effort is Effort.AGAIN) == again for *_, effort in search.results)
-            total = sum(map(len, search.finalists.values())) if again else max(done, expected)
+            total = sum(map(len, search.finalists.values())) if again else max(done, expected())
             if again not in bars:  # replaces the first bar
                 shown.close()
                 bars[again] = shown.enter_context(progress_bar(f"{name}, {total} trials again", show=show))
@@ -108,6 +112,7 @@ def show_trials(search: "Search", tuned: "Tuned", model: str) -> None:
     if tuned.again:
         show(console, _table(f"{title}, again with other seeds", tuned.again))
     more = "" if facts["complete"] else "; the budget is spent, repeat the command to continue"
+    more = "; the space has no other trials" if facts["complete"] and search.draws.exhausted else more
     short = "" if tuned.best.full else f", after {quantity(tuned.best.epochs, 'epoch')}"
     epoch = "; epochs chosen by a tenth of each training part" if search.inner else ""
     best, tried = tuned.best.trial.number, facts["tried"]

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from detours.checks import check_choice, check_integer
+from detours.checks import check_integer
 from detours.data import GraphSet, Split, Splits
 from detours.data.splitting import inner_splits
 from detours.errors import DetoursError, InputError
 from detours.store import Store
 from detours.training.loop import Diverged, OutOfTime, Run
-from detours.training.recipe import MODELS, Recipe
+from detours.training.recipe import Recipe
 from detours.training.runs import runs_of
 from detours.training.search.budget import MAX_SHARE, Budget
 from detours.training.search.scores import Effort, Scored, score
@@ -58,10 +58,9 @@ class Search:
     """A search for the settings of some models on one data set.
 
     Args:
-        draws: The trials.
+        draws: The trials, and the models; all models get the same number of trials.
         folds: The splits of the data set.
         indices: The indices of the folds to use.
-        models: The models; all get the same number of trials.
         store: The store of finished runs.
         device: Where to train.
         replicas: The most networks that are trained as one.
@@ -76,7 +75,6 @@ class Search:
         draws: Draws,
         folds: Splits,
         indices: Sequence[int],
-        models: Sequence[str],
         store: Store,
         *,
         device: str = "auto",
@@ -85,8 +83,7 @@ class Search:
         inner: bool = False,
         report: Callable[[Stage], None] | None = None,
     ) -> None:
-        for model in models:
-            check_choice("model", model, MODELS)
+        models = draws.models
         if not models or not len(indices):
             raise InputError("a search needs at least one model and one fold.")
         if not (draws.space.known or draws.space.shared or any(draws.space.own[model] for model in models)):
@@ -94,7 +91,7 @@ class Search:
                 f"the space has nothing to draw for model {' and '.join(models)} besides the settings that are given; "
                 "add choices to it, or give fewer settings."
             )
-        self.draws, self.models, self.store, self.halving, self.inner = draws, list(models), store, halving, inner
+        self.draws, self.models, self.store, self.halving, self.inner = draws, models, store, halving, inner
         self.data: GraphSet = draws.data
         self.folds, self.indices = inner_splits(self.data, folds) if inner else without_test(folds), list(indices)
         self.part = "test" if inner else "val"
@@ -116,11 +113,11 @@ class Search:
         """Raise the `InputError` of `go_on` early: before hours of training, perhaps on other data."""
         check_integer("trials", trials, minimum=1)
         check_integer("confirm", confirm, minimum=0)
-        step = self.draws.per_structure
-        known = step * len(self.draws.space.known)
+        known = self.draws.per_structure * len(self.draws.space.known)
         for model in self.models:
             # refuses impossible known points, and a space without a possible network
-            first, *_ = [self.draws.trial(model, number) for number in range(0, min(trials, known + 1), step)]
+            numbers = range(self.draws.available(min(trials, known + 1)))
+            first, *_ = [self.draws.trial(model, number) for number in numbers]
             for effort in (Effort.FULL, Effort.AGAIN) if confirm else (Effort.FULL,):
                 self._runs(first, effort)  # refuses wrong folds
 
@@ -128,7 +125,7 @@ class Search:
         """Run the trials up to a number, round by round, then train the best again.
 
         Args:
-            trials: The number of trials of each model.
+            trials: The number of trials of each model; there are fewer if the space has no others.
             seconds: The time after which no stack is started.
             confirm: The number of best trials of each model to train again with other seeds, for all models, together
                 with the current recipe of the data set; 0 for none.
@@ -140,7 +137,10 @@ class Search:
         ended = False
         try:
             for first in range(0, trials, length):
-                self._round(range(first, min(first + length, trials)))
+                numbers = range(first, self.draws.available(min(first + length, trials)))
+                if not numbers:
+                    break
+                self._round(numbers)
                 self.comparable, self.budget.max_share = set(self.results), MAX_SHARE
             ended = True
         except OutOfTime:
@@ -274,7 +274,8 @@ class Search:
             for trial in trials
             if (trial.model, trial.number, effort) not in self.results
         ]
-        for stack in stacks_of([run for _, runs in waiting for run in runs], self.place):
+        different = {run.recipe: run for _, runs in waiting for run in runs}  # models without draws repeat theirs
+        for stack in stacks_of(list(different.values()), self.place):
             start = time.monotonic()
             missing = [run for run in stack if finished(self.store, run) is None]
             if missing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
+from detours.checks import check_choice
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.training.loop import PER_REPLICA
@@ -17,7 +18,10 @@ from detours.training.recipe import DROPOUTS, MODELS, Recipe, recipe, settings, 
 from detours.training.search.space import Domains, Space
 
 ATTEMPTS = 200
-"""Draws of a structure before a space counts as one without possible networks."""
+"""Draws of a structure before a space counts as one without possible, or without other, networks."""
+
+REDRAWS = 20
+"""Draws after which a trial may repeat the structure of another, and a structure has no other trials."""
 
 REFUSED_BY_OTHERS = ("use_den", "hop_den")
 """Settings of MDNN that other models refuse."""
@@ -26,6 +30,8 @@ TODAY = -1
 """The number of the trial that is not drawn: the current recipe of the data set."""
 
 Settings = dict[str, Any]
+Drawn = dict[str, Settings]
+"""The settings of a trial for each model."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,11 @@ class Trial:
 
 
 class Draws:
-    """The trials of a search, each a function of the seed and its number.
+    """The trials of a search, which depend only on the seed; no two are the same for all models.
 
     Every `per_structure` consecutive trials are one structure: they differ only in settings in which replicas of one
-    network may differ. The first structures are the known points of the space.
+    network may differ. A structure has fewer trials if there are no others. The first structures are the known points
+    of the space; the others are different ones while the space has any.
 
     Args:
         data: The data set.
@@ -49,45 +56,117 @@ class Draws:
         fixed: Settings of all trials.
         seed: The seed of the draws.
         per_structure: Trials for each structure.
+        models: The models that are searched.
     """
 
-    def __init__(self, data: GraphSet, space: Space, fixed: Mapping[str, Any], seed: int, per_structure: int) -> None:
+    def __init__(
+        self,
+        data: GraphSet,
+        space: Space,
+        fixed: Mapping[str, Any],
+        seed: int,
+        per_structure: int,
+        models: Sequence[str] = MODELS,
+    ) -> None:
+        for model in models:
+            check_choice("model", model, MODELS)
         self.data, self.fixed, self.seed, self.per_structure = data, dict(fixed), seed, per_structure
-        self.space = space.fixed(fixed)
-        self._structures: dict[int, dict[str, Settings]] = {}
+        self.space, self.models = space.fixed(fixed), tuple(models)
+        self._trials: list[Drawn] = []
+        self._recipes: set[tuple[Recipe, ...]] = set()
+        self._shapes: set[tuple[Any, ...]] = set()
+        self._num_structures = 0
+        self.exhausted = False
+        """Whether the space has no trials besides those drawn so far."""
 
     @cached_property
     def _directed(self) -> bool:
         return any(graph.directed for graph in self.data.graphs)
 
+    def available(self, number: int) -> int:
+        """Return how many of a number of trials there are: fewer if the space has no others."""
+        while len(self._trials) < number and not self.exhausted:
+            self._add_structure()
+        return min(number, len(self._trials))
+
     def trial(self, model: str, number: int) -> Trial:
         """Return the trial of a model with a number."""
-        structure, draw = divmod(number, self.per_structure)
-        if structure not in self._structures:
-            known = structure < len(self.space.known)
-            self._structures[structure] = self._known(structure) if known else self._drawn(structure)
-        settings = self._structures[structure][model]
+        if number >= self.available(number + 1):
+            raise IndexError(f"the space has {len(self._trials)} trials, but trial {number} was requested.")
+        settings = self._trials[number][model]
         self.recipe({**settings, **self.fixed})  # raises for fixed settings of another model
-        return Trial(model, number, self._varied(model, settings, number) if draw else settings)
+        return Trial(model, number, settings)
 
     def today(self, model: str) -> Trial:
         """Return the current recipe of the data set, or the preset if it has none, as a trial."""
         return Trial(model, TODAY, self._complete(model, {}))
 
-    def _known(self, structure: int) -> dict[str, Settings]:
+    def _add_structure(self) -> None:
+        """Add the trials of one more structure, if there is one."""
+        structure = self._num_structures
+        first = self._known(structure) if structure < len(self.space.known) else self._drawn(structure)
+        if first is None:
+            self.exhausted = True
+            return
+        self._num_structures += 1
+        self._shapes.add(self._shape(first))
+        self._add(first)
+        for number in range(structure * self.per_structure + 1, (structure + 1) * self.per_structure):
+            others = (
+                {model: self._varied(model, settings, number, redraw) for model, settings in first.items()}
+                for redraw in range(REDRAWS)
+            )
+            if not any(map(self._add, others)):
+                break
+
+    def _add(self, drawn: Drawn) -> bool:
+        """Add a trial unless it is there; return whether it was not."""
+        if self._seen(drawn):
+            return False
+        self._recipes.add(self._recipes_of(drawn))
+        self._trials.append(drawn)
+        return True
+
+    def _seen(self, drawn: Drawn) -> bool:
+        return self._recipes_of(drawn) in self._recipes
+
+    def _recipes_of(self, drawn: Drawn) -> tuple[Recipe, ...]:
+        return tuple(self.recipe(drawn[model]) for model in self.models)
+
+    def _shape(self, drawn: Drawn) -> tuple[Any, ...]:
+        """Return what the replicas of a structure share."""
+        recipes = self._recipes_of(drawn)
+        shared = [value for each in recipes for name, value in vars(each).items() if name not in PER_REPLICA]
+        return (*shared, *(getattr(each, name) > 0 for each in recipes for name in DROPOUTS))
+
+    def _known(self, structure: int) -> Drawn:
         known = self.space.known[structure]
         shared = {name: value for name, value in known.items() if name not in MODELS}
         return {model: self._complete(model, shared | known.get(model, {})) for model in MODELS}
 
-    def _drawn(self, structure: int) -> dict[str, Settings]:
-        """Draw a structure that is possible for every model, even for those that are not searched."""
+    def _drawn(self, structure: int) -> Drawn | None:
+        """Draw a structure that is possible for every model, even for those that are not searched.
+
+        Structures are repeated, with other trials, once the space has no others; `None` if it has no other trials.
+        """
+        repeated, impossible, possible = None, None, False
         for attempt in range(ATTEMPTS):
+            if repeated is not None and attempt >= REDRAWS:
+                break
             shared = _draw(self.space.shared, self._generator(structure, attempt))
             try:
-                return {model: self._of_model(model, shared, structure, attempt) for model in MODELS}
+                drawn = {model: self._of_model(model, shared, structure, attempt) for model in MODELS}
             except InputError as error:
                 impossible = error
-        raise InputError(f"{ATTEMPTS} draws from the space gave no network that is possible: {impossible}")
+                continue
+            possible = True
+            if self._shape(drawn) not in self._shapes:
+                return drawn
+            if repeated is None and not self._seen(drawn):
+                repeated = drawn
+        if not possible:
+            raise InputError(f"{ATTEMPTS} draws from the space gave no network that is possible: {impossible}")
+        return repeated
 
     def _of_model(self, model: str, shared: Settings, structure: int, attempt: int) -> Settings:
         own = self.space.own[model]
@@ -95,7 +174,7 @@ class Draws:
         kept = {name for name in own if name in shared and shared[name] in own[name]}
         return self._complete(model, shared | {name: value for name, value in drawn.items() if name not in kept})
 
-    def _varied(self, model: str, settings: Settings, number: int) -> Settings:
+    def _varied(self, model: str, settings: Settings, number: int, redraw: int) -> Settings:
         """Redraw the settings in which replicas may differ; a dropout of 0 stays 0, as others need another network.
 
         Each setting has its own random numbers, so that models draw the same values for those they share.
@@ -106,8 +185,8 @@ class Draws:
             kept = getattr(base, name)
             if name not in PER_REPLICA or (name in DROPOUTS and kept == 0):
                 continue
-            generators = (self._generator(number, attempt, crc32(name.encode())) for attempt in range(ATTEMPTS))
-            values = (domain.draw(generator) for generator in generators)
+            attempts = range(redraw * ATTEMPTS, (redraw + 1) * ATTEMPTS)
+            values = (domain.draw(self._generator(number, attempt, crc32(name.encode()))) for attempt in attempts)
             drawn[name] = next((value for value in values if value > 0), kept) if name in DROPOUTS else next(values)
         return self._complete(model, settings | drawn)
 

@@ -64,11 +64,11 @@ def tune(
         dataset: As `fit` takes it.
         model: "plain", "weighted" or "mdnn".
         space: A `Space`, the same as dictionaries, or its TOML file. Default: that of the level of the data.
-        trials: The number of settings to try.
+        trials: The number of settings to try; all of them are different, and fewer if the space has no more.
         budget: Minutes after which no training is started. Default: no limit.
         folds: As `fit` takes them; their test parts are left out.
         seed: The seed of the draws.
-        draws: Trials for each structure, which are trained together.
+        draws: At most this many trials for each structure, which are trained together.
         halving: Whether all trials are first trained on a third of the folds and epochs, and only the best on all.
         inner: Whether a tenth of each training part chooses the epoch, and the validation part only compares trials:
             for validation parts so small that the best of many epochs is a lucky one.
@@ -94,10 +94,9 @@ def tune(
     with TemporaryDirectory() as folder:
         store = Store(folder if out is None else out)
         search = Search(
-            Draws(data, space_of(space, data.level), settings, seed, draws),
+            Draws(data, space_of(space, data.level), settings, seed, draws, [model]),
             parts,
             indices,
-            [model],
             store,
             device=device,
             replicas=replicas,
