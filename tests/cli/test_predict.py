@@ -99,6 +99,24 @@ def test_predict_nodes(run: Run) -> None:
     assert code == 1 and "trained on targets of nodes, but rings has targets of graphs" in err
 
 
+def test_a_note_on_directions(run: Run) -> None:
+    import torch
+    from torch_geometric.data import Data
+
+    torch.manual_seed(0)
+    arcs, y = torch.randint(0, 30, (2, 60)), torch.arange(30) % 2
+    torch.save(Data(edge_index=arcs, num_nodes=30, y=y), "arcs.pt")
+    train = "--hidden 8 --epochs 1 --folds 0 --device cpu -q --set heads=2 --set layers=1 --set directed=true".split()
+    assert run("train", "--data", "arcs.pt", *train, "--save", "models")[0] == 0
+    (file,) = Path("models").iterdir()
+    Path("arcs.txt").write_text("\n".join(f"{u} {v}" for u, v in arcs.T.tolist()))
+    note = "note: the model follows the directions of arcs, but arcs.txt was read as undirected; --directed reads its"
+    given = run("predict", str(file), "arcs.txt", "--device", "cpu")
+    assert given.code == 0 and note in given.err
+    for option in ("--directed", "--undirected", "-q"):
+        assert note not in run("predict", str(file), "arcs.txt", option, "--device", "cpu").err
+
+
 def test_predicted_values_of_any_size_are_shown(run: Run) -> None:
     import torch
     from torch_geometric.data import Data

@@ -55,6 +55,13 @@ def test_json_round_trip(data: GraphSet) -> None:
         Encoder.from_json({"attributes": 3})
 
 
+@pytest.mark.parametrize("features", [{"edge_labels": [np.array([4, 7])]}, {"edge_x": [np.ones((2, 3), np.float32)]}])
+def test_graphs_without_edges_have_all_features_of_their_edges(features: dict[str, Any]) -> None:
+    encoder = Encoder.of(GraphSet("one", [Graph.from_any([(0, 1), (1, 2)])], np.zeros(1, int), **features))
+    dots = GraphSet("dots", [Graph.from_edge_index([[], []], num_nodes=2)] * 2)
+    assert encoder.encode_edges(dots).shape == (0, encoder.edge_width) and encoder.edge_width in (2, 3)
+
+
 def test_an_empty_data_set() -> None:
     with pytest.raises(InputError, match="contains no graph to learn the columns from"):
         Encoder.of(made().subset([]))

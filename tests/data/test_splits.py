@@ -221,3 +221,12 @@ def test_damaged_masks(texas: Path) -> None:
     for mask in raw.glob("*.npz"):
         mask.unlink()
     assert splits(data).source == "generated, seed 142857"
+
+
+def test_unknown_targets_are_in_no_part() -> None:
+    unknown = np.arange(60) % 3 == 0
+    data = of_classes(np.where(unknown, 0, np.arange(60) % 2), unknown=unknown)
+    for fold in stratified_splits(data, 5):
+        assert sorted(np.concatenate(fold)) == np.flatnonzero(~unknown).tolist()
+        assert np.bincount(data.y[fold.test]).tolist() == [4, 4]
+    assert of_classes([0, 1] * 2, unknown=np.array([True, False] * 2)).subset([3, 0]).unknown.tolist() == [False, True]

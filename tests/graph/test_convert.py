@@ -75,6 +75,13 @@ def test_scipy_zeros_are_not_edges_and_one_way_entries_are_counted():
     assert (graph.num_nodes, graph.num_edges, graph.dropped.one_way) == (4, 2, 2)
 
 
+def test_repeated_entries_of_scipy_are_sums():
+    matrix = sp.coo_array(([1, -1, 1, -2], ([0, 0, 1, 2], [1, 1, 2, 0])), shape=(3, 3))
+    assert quiet(Graph.from_scipy, matrix).num_edges == quiet(Graph.from_scipy, matrix.tocsr()).num_edges == 2
+    signed = sp.coo_array(([1, -1], ([2, 0], [1, 1])), shape=(3, 3))
+    assert quiet(Graph.from_scipy, signed).edge_index.tolist() == [[2, 0], [1, 1]]  # in the order of the entries
+
+
 @pytest.mark.parametrize(
     ("matrix", "says"),
     [
@@ -114,6 +121,14 @@ def test_igraph_both_ways():
     source.es["weight"] = [float("nan")] + [None] * (source.ecount() - 1)
     with pytest.raises(InputError, match="NaN"):
         Graph.from_igraph(source)
+
+
+def test_igraph_names_that_cannot_be_names():
+    igraph = pytest.importorskip("igraph")
+    ring = igraph.Graph.Ring(3)
+    for names in ([[1], [2], [3]], ["a", "a", "b"]):
+        ring.vs["name"] = names
+        assert Graph.from_any(ring).name_list() == [0, 1, 2]
 
 
 def test_rustworkx():

@@ -58,3 +58,11 @@ def test_arrow():
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.Table.from_pandas(named("Source", "Target", Type="Directed"))
     assert Graph.from_any(table).directed and Graph.from_pandas(table).num_arcs == 4
+
+
+def test_missing_names_and_repeated_columns_are_refused():
+    missing = pandas.DataFrame({"source": ["a", None], "target": ["b", "c"]}).convert_dtypes()
+    with pytest.raises(InputError, match=r"the edge \(<NA>, 'c'\) lacks a node"):
+        Graph.from_pandas(missing)
+    with pytest.raises(InputError, match="the table has 2 columns 'source'; rename or drop all but one"):
+        Graph.from_pandas(pandas.DataFrame([[1, 2, 3]], columns=["source", "target", "source"]))

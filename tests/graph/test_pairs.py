@@ -149,3 +149,10 @@ def test_sequences_are_read_as_lists():
     assert detours.count(deque(KARATE.edges), k=2).cycles == {3: 45}
     with pytest.raises(InputError, match=r"from_edges.*from_edge_index"):
         Graph.from_any(deque([(0, 1), (2, 3)]))
+
+
+def test_floats_that_are_no_ids_are_different_names():
+    assert Graph.from_edges(np.array([[1.0, 2.0], [2.0, 3.0]])).name_list() == [1, 2, 3]
+    assert Graph.from_edges(np.array([[1.0, 2.0], [2.0, np.inf], [np.inf, 1.0]])).name_list() == [1, 2, np.inf]
+    large = Graph.from_edges(np.array([[1e19, 2e19], [2e19, 3e19], [3e19, 1e19]]))
+    assert large.name_list() == [1e19, 2e19, 3e19] and large.num_edges == 3

@@ -326,6 +326,14 @@ def test_dropout_of_stacked_networks_depends_on_no_other() -> None:
     assert layer.eval()(ones) is ones
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("rate", [0.2, 0.9])
+def test_dropout_in_any_precision(dtype: torch.dtype, rate: float) -> None:
+    dropped = Dropout(rate).to(dtype)(torch.ones(20_000, dtype=dtype))
+    assert dropped.dtype == dtype and abs((dropped == 0).double().mean() - rate) < 0.02
+    assert abs(dropped.double().mean() - 1) < 0.1
+
+
 @every_kind
 def test_only_counted_nodes_make_statistics(kind: str) -> None:
     given, batch = joined([graph(seed) for seed in range(3)])

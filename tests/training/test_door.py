@@ -138,6 +138,24 @@ def test_features_of_one_way_arcs_are_those_of_their_edges() -> None:
     assert ours.value["val_loss"] == pytest.approx(expected.value["val_loss"], rel=1e-6)
 
 
+def test_unknown_targets_are_in_no_fold() -> None:
+    (data,) = pyg(one_graph(directed=False))
+    index = torch.arange(60)
+    data.train_mask, data.val_mask, data.test_mask = index < 30, (index >= 30) & (index < 50), index < 0
+    y = torch.where(index < 50, data.y, -1)
+    for targets in (y, torch.where(index < 50, torch.randn(60), torch.nan)):
+        data.y = targets
+        read = graph_set_of(data)
+        assert read.unknown is not None and read.unknown.tolist() == [False] * 50 + [True] * 10
+        assert fit(read, **QUICK)[0].value["epochs"] == 2
+        with pytest.raises(InputError, match="fold 0 of data names node 50, whose target is unknown; leave it out"):
+            fit(read, folds=[(range(30), range(30, 50), range(50, 60))], **QUICK)
+        generated = stratified_splits(read, 5)
+        assert max(part.max() for fold in generated for part in fold) == 49
+    data.y = torch.ones(60, 2)
+    assert graph_set_of(data).unknown is None
+
+
 def test_features_of_both_arcs_of_an_edge_may_differ_with_directions() -> None:
     nodes = one_graph(directed=False)
     source, target = nodes.graphs[0].to_edge_index()

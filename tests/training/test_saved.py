@@ -167,6 +167,34 @@ def test_models_keep_the_names_of_classes(tmp_path: Path) -> None:
     np.testing.assert_array_equal(named.predict(data.graphs), numbered.predict(data.graphs))
 
 
+def test_one_label_has_no_names_of_classes(tmp_path: Path) -> None:
+    data = task(40)
+    named = load(data.graphs, y=[("odd", "even")[label] for label in data.y])
+    fit(named, folds=[0], save=tmp_path, **QUICK, task="multilabel")
+    model = SavedModel.load(next(tmp_path.iterdir()))
+    assert model.class_names is None and model.classes.tolist() == [0] and model.predict(data).shape == (40, 1)
+
+
+@pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
+def test_directed_graphs_of_any_kind_keep_their_directions(tmp_path: Path) -> None:
+    data = one_graph()
+    graph = data.graphs[0]
+    arcs = torch.tensor(graph.to_edge_index())
+    bare = Data(edge_index=arcs, num_nodes=60, y=torch.tensor(data.y))
+    fit(bare, folds=stratified_splits(data)[:1], save=tmp_path, directed=True, **QUICK)
+    model = SavedModel.load(next(tmp_path.iterdir()))
+    expected = model.predict(bare)
+    for one in (
+        graph,
+        graph.to_networkx(),
+        Data(edge_index=arcs, num_nodes=60),
+        Data(edge_index=arcs, y=torch.ones(7)),
+    ):
+        for given in (one, [one]):
+            np.testing.assert_allclose(model.predict(given), expected, atol=1e-6)
+    assert not np.allclose(model.predict(graph.to_undirected()), expected, atol=1e-3)
+
+
 def test_paths_may_be_strings(tmp_path: Path) -> None:
     model = trained(task(20), tmp_path / "models")
     model.save(f"{tmp_path}/copy.pt")

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score  # noqa: E402
 
 from detours.data import GraphSet, Split  # noqa: E402
 from detours.errors import InputError  # noqa: E402
-from detours.training import fit  # noqa: E402
+from detours.training import fit, tune  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
 from detours.training.tasks import rank_of, score_of  # noqa: E402
 from tests.training.cases import one_graph, task  # noqa: E402
@@ -50,6 +50,16 @@ def test_tasks_are_found_from_the_targets() -> None:
     assert "1 number each" in repr(with_targets(sizes())) and "2 labels each" in repr(with_targets(labels()))
     digests = {each.digest for each in (task(40), with_targets(sizes()), with_targets(sizes() + 1))}
     assert len(digests) == 3
+
+
+@pytest.mark.parametrize("data", [with_targets(labels()), task(40)], ids=["labels", "classes"])
+def test_ranked_metrics_without_test_parts(data: GraphSet) -> None:
+    settings: dict[str, Any] = {"model": "plain", "metric": "roc_auc", "epochs": 1, "hidden": 4, "device": "cpu"}
+    order = np.arange(40)
+    (cell,) = fit(data, folds=[Split(order[:20], order[20:], order[:0])], **settings)
+    assert 0 <= cell.value["val_roc_auc"] <= 1 and "test_roc_auc" not in cell.value
+    tuned = tune(data, space={"space": {"lr": [0.01]}}, trials=1, folds=[0], **settings)
+    assert 0 <= tuned.best.score <= 1
 
 
 @pytest.mark.parametrize(

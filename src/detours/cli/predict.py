@@ -97,6 +97,13 @@ def _read(files: list[str], saved: "SavedModel", directed: bool | None, quiet: b
         )
     graphs = [read_graph(file, directed=directed, strict=False, quiet=quiet) for file in files]
     if saved.recipe.level == "node":
+        both_ways = [file for file, graph in zip(files, graphs, strict=True) if not graph.directed]
+        if saved.recipe.directed and directed is None and both_ways and not quiet:
+            print(
+                f"note: the model follows the directions of arcs, but {escape(both_ways[0])} was read as undirected; "
+                "--directed reads its lines as arcs, --undirected keeps it so without this note",
+                file=sys.stderr,
+            )
         return [GraphSet(file, [graph], level="node") for file, graph in zip(files, graphs, strict=True)]
     return [GraphSet("files", graphs)]
 

@@ -80,6 +80,8 @@ class Encoder:
     def encode_edges(self, data: GraphSet) -> Float32:
         """Return float32 [edges of all graphs, edge_width], graph by graph in the order of `edge_index`."""
         encoded = np.zeros((sum(map(_num_edges, data.graphs)), self.edge_width), np.float32)
+        if not len(encoded):  # then the data cannot tell whether edges have labels or attributes
+            return encoded
         if self.edge_attributes:
             encoded[:, : self.edge_attributes] = _attributes(data, len(encoded), self.edge_attributes, "edge")
         if self.edge_labels is not None:

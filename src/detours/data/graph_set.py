@@ -54,6 +54,8 @@ class GraphSet:
     empty if some masks are missing."""
     class_names: tuple[str, ...] | None = None
     """The names of the classes 0, 1, … if they were given as strings, else None."""
+    unknown: NDArray[np.bool_] | None = None
+    """Whether the target of each graph or node is unknown, and that in `y` a placeholder; None if all are known."""
 
     def __post_init__(self) -> None:
         """Raise `InputError` for targets that do not fit the graphs, and labels or attributes that are no arrays."""
@@ -162,6 +164,7 @@ class GraphSet:
             self,
             graphs=[self.graphs[i] for i in kept],
             y=self.y[list(kept)] if len(self.y) else self.y,
+            unknown=None if self.unknown is None else self.unknown[list(kept)],
             labels=labels,
             pairs=None,
             edge_labels=edge_labels,

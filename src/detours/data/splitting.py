@@ -6,7 +6,7 @@ Generated folds are stratified, and the same on every machine and with every rel
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +66,7 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
     """Return folds with a tenth of every training part held out for validation; classes are kept in proportion.
 
     Graphs connected by `data.pairs`, directly or through others, are in the same part: no partner of a test graph is
-    trained on.
+    trained on. Graphs or nodes whose target is unknown are in none.
 
     >>> from detours.data import rings
     >>> fold = stratified_splits(rings(60), folds=3)[0]
@@ -94,7 +94,8 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
         held_out = rest[_deal(strata[rest], HELD_OUT, generator) == 0]
         part = np.zeros(num_units, np.int64)
         part[held_out], part[test_fold == fold] = 1, 2
-        generated.append(Split(*(np.flatnonzero(part[units] == which) for which in range(3))))
+        known = True if data.unknown is None else ~data.unknown
+        generated.append(Split(*(np.flatnonzero((part[units] == which) & known) for which in range(3))))
     return Splits(f"generated, seed {seed}", generated)
 
 
@@ -140,7 +141,11 @@ def _units(data: GraphSet) -> Int64:
 
 
 def _strata(data: GraphSet, units: Int64, num_units: int) -> Int64:
-    """Return the stratum of every unit: the same for units with the same classes, or for all without classes."""
+    """Return the stratum of every unit: the same for units with the same classes, or for all without classes. Targets
+    that are unknown, of which each is a unit, are a stratum."""
+    if data.unknown is not None and data.pairs is None:
+        known = replace(data, unknown=None)
+        return np.where(data.unknown, -1, _strata(known, units, num_units))
     if data.task != "classification":
         return np.zeros(num_units, np.int64)
     class_counts = np.zeros((num_units, int(data.targets.max(initial=0)) + 1), np.int64)

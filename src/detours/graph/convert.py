@@ -112,12 +112,19 @@ def from_scipy(matrix: Any) -> EdgeList:
         raise InputError(f"A graph may have up to {MAX_NODES} nodes, but a matrix of shape {shape} was given.")
     entries = matrix.tocoo()
     refuse_nan(entries.data, "The matrix")
+    if entries.data.dtype.kind not in "bu" and (entries.data < 0).any():  # repeated entries may add up to 0
+        entries = entries.tocsr().tocoo() if _has_repeats(entries) else entries
     # A stored zero is not an edge: SciPy itself treats it as absent (eliminate_zeros).
     nonzero = entries.data != 0
     rows, columns = (entries.row, entries.col) if nonzero.all() else (entries.row[nonzero], entries.col[nonzero])
     edge_index = np.empty((2, len(rows)), dtype=np.int64)
     edge_index[0], edge_index[1] = rows, columns
     return EdgeList(edge_index, shape[0])
+
+
+def _has_repeats(entries: Any) -> bool:
+    positions = np.asarray(entries.row, np.int64) * entries.shape[1] + entries.col
+    return len(np.unique(positions)) < len(positions)
 
 
 def from_csr(indptr: Any, indices: Any) -> EdgeList:
@@ -189,7 +196,7 @@ def from_igraph(graph: Any) -> EdgeList:
         weights = [weight for weight in graph.es["weight"] if weight is not None]
         refuse_nan(as_numpy(weights, "weight"), 'The edge attribute "weight"')
     names = graph.vs["name"] if "name" in graph.vs.attributes() else None
-    if names is not None and len(set(names)) < len(names):
+    if names is not None and not _are_distinct(names):
         names = None
     return EdgeList(
         edge_index,
@@ -199,6 +206,13 @@ def from_igraph(graph: Any) -> EdgeList:
         graph.is_directed(),
         partial(_igraph_as_networkx, graph, names),
     )
+
+
+def _are_distinct(names: list[Any]) -> bool:
+    try:
+        return len(set(names)) == len(names)
+    except TypeError:  # lists and the like cannot be names
+        return False
 
 
 def _igraph_as_networkx(graph: Any, names: list[Hashable] | None) -> Any:

@@ -30,6 +30,8 @@ def from_frame(frame: Any, source: str = ENDS[0], target: str = ENDS[1]) -> Edge
                 f"the table has no column {column!r}, only {', '.join(names[:8])}; "
                 "name the two columns of nodes: Graph.from_pandas(table, source=..., target=...)."
             )
+        if columns.count(column) > 1:
+            raise InputError(f"the table has {columns.count(column)} columns {column!r}; rename or drop all but one.")
     edges = from_ends(np.asarray(frame[source]), np.asarray(frame[target]))
     lower = [name.strip().lower() for name in names]
     if "type" not in lower:

@@ -149,7 +149,7 @@ def from_names(sources: list[Any], targets: list[Any]) -> EdgeList:
     index: dict[Any, int] = {}
     for pair in zip(sources, targets, strict=True):
         for name in pair:
-            if name is None or name != name:
+            if _is_missing(name):
                 raise InputError(f"the edge {short_repr(pair)} lacks a node; remove it.")
             try:
                 index.setdefault(name, len(index))
@@ -162,6 +162,13 @@ def from_names(sources: list[Any], targets: list[Any]) -> EdgeList:
         index = {name: i for i, name in enumerate(names)}
     ends = [[index[name] for name in column] for column in (sources, targets)]
     return EdgeList(np.array(ends, np.int64).reshape(2, -1), len(names), tuple(names), "lines")
+
+
+def _is_missing(name: Any) -> bool:
+    try:
+        return name is None or bool(name != name)
+    except TypeError:  # pandas.NA is neither equal nor unequal to itself
+        return True
 
 
 def _refuse_mixed_types(names: list[Any]) -> None:
@@ -178,8 +185,10 @@ def _column(values: Any) -> NDArray[Any]:
         values = _without_tensors(values)
         integers = all(type(value) is int and -(2**63) <= value < 2**63 for value in values)
         return np.fromiter(values, np.int64 if integers else object, len(values))
-    if values.dtype.kind == "f" and values.size and (np.floor(values) == values).all():
-        return values.astype(np.int64)  # pandas converts integers to floats if a column ever had gaps
+    if values.dtype.kind == "f" and values.size and (np.abs(values) < 2.0**63).all():
+        ids = values.astype(np.int64)
+        if np.array_equal(ids, values):
+            return ids  # pandas converts integers to floats if a column ever had gaps
     if values.dtype.kind == "u" and values.size and int(values.max()) >= 2**63:
         return values.astype(object)
     if values.dtype.kind == "O":

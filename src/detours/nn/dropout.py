@@ -36,10 +36,15 @@ class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             by_kernel: Tensor = _FusedDropout.apply(x, bits, self.factor, self.rate)
             return by_kernel
         kept = _KeepMask.apply(bits, self.factor, self.rate)
-        return x * (kept / (1 - self.rate)).to(x.dtype)
+        return x * (kept / (1 - _not_half(self.rate))).to(x.dtype)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
+
+
+def _not_half(rate: Tensor) -> Tensor:
+    """Return a rate in at least 32 bits: in 16, 2^32 is infinite."""
+    return rate.float() if rate.dtype.itemsize < 4 else rate
 
 
 class _KeepMask(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -47,7 +52,7 @@ class _KeepMask(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
 
     @staticmethod
     def forward(bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
-        return bits * factor >= rate * 2**32 - 2**31
+        return bits * factor >= _not_half(rate) * 2**32 - 2**31
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:

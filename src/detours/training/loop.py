@@ -249,7 +249,9 @@ class Training:
             self.scalings[index],
             self.fit.weights(replica),
             target_scaling(self.targets, run.split.train) if run.recipe.task == "regression" else None,
-            None if data.class_names is None else tuple(map(str, data.classes_as_given)),
+            tuple(map(str, data.classes_as_given))
+            if run.recipe.task == "classification" and data.class_names
+            else None,
         )
 
 

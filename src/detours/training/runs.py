@@ -105,7 +105,7 @@ def check_number(folds: int, seeds: int, ks: int = 1) -> None:
 
 
 def check_split(data: GraphSet, fold: int, split: Split) -> None:
-    """Raise `InputError` if a fold has an index out of range or twice, or nothing to train or validate on."""
+    """Raise `InputError` for an index out of range, twice or without a target, or nothing to train or validate on."""
     indices = np.concatenate(split)
     count = len(data.y)
     if indices.size and not 0 <= indices.min() <= indices.max() < count:
@@ -114,6 +114,10 @@ def check_split(data: GraphSet, fold: int, split: Split) -> None:
     if len(np.unique(indices)) < len(indices):
         twice = np.flatnonzero(np.bincount(indices) > 1)[0]
         raise InputError(f"fold {fold} of {data.name} has {data.level} {twice} twice; its parts must not overlap.")
+    if data.unknown is not None and (unknown := indices[data.unknown[indices]]).size:
+        raise InputError(
+            f"fold {fold} of {data.name} names {data.level} {unknown[0]}, whose target is unknown; leave it out."
+        )
     if not len(split.train) or not len(split.val):
         raise InputError(f"fold {fold} of {data.name} has an empty training or validation part; both are needed.")
 

@@ -101,11 +101,17 @@ class SavedModel:
         A single graph of any library is taken as a list of one graph; outputs are those of its nodes if the network was
         trained on nodes.
         """
+        level = self.recipe.level
+        directed = None if level == "node" else False
+        if level == "node" and isinstance(data, list | tuple) and len(data) == 1:
+            data = data[0]
         one_graph = is_one_graph(data) and not isinstance(data, str | os.PathLike)
         single = one_graph and (isinstance(data, Graph) or not hasattr(data, "edge_index"))
-        read = graph_set_of_graphs([data], targets=False) if single else load(data, root, targets=False)
+        if single:
+            read = graph_set_of_graphs([data], targets=False, directed=directed)
+        else:
+            read = load(data, root, targets=False)
         read.check_graphs()
-        level = self.recipe.level
         if len(read) == 1 and (not len(read.y) or read.graphs[0].num_nodes == 1):
             return replace(read, y=np.empty(0), level=level)  # one node: the level cannot be inferred
         if read.level != level:

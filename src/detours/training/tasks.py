@@ -58,7 +58,7 @@ def check_scores(data: GraphSet, targets: Targets, fold: int, split: Split, reci
             "classes."
         )
     for name, part in zip(("validation", "test"), split[1:], strict=True):
-        labels = targets[part].reshape(len(part), -1)
+        labels = targets.reshape(len(targets), -1)[part]
         if len(part) and not ((labels == 0).any(axis=0) & (labels == 1).any(axis=0)).any():
             raise InputError(
                 f"the {name} part of fold {fold} of {data.name} has one class only, so that {recipe.metric} is "

@@ -9,6 +9,7 @@ import networkx as nx
 import pytest
 
 import detours
+from detours.counting.export.attributes import write_markup
 from detours.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
@@ -41,6 +42,27 @@ def test_networkx_writes_the_counts_for_gephi(write: Any, read: Any) -> None:
     back = read(BytesIO(file.getvalue()))
     assert back.edges["C1", "C2"]["cycle_6"] == 1 and back.edges["C1", "Cl"]["den"] == 0
     assert back.nodes["C1"]["element"] == "C" and back.nodes["C1"]["phi"] == 2
+
+
+def test_attributes_that_gexf_would_take_for_something_else() -> None:
+    source = molecule()
+    of_nodes = {"id": [1, 1, 2, 2, 3, 3, 3], "start": list("abcdefg"), "viz": ["red"] * 7, "spells": [[(1, 2)]] * 7}
+    of_nodes |= {"mixed": [1, "x", 2.5, True, 1, 1, 1], "number": [1, 2.5, 1, 1, 1, 1, 1]}
+    for name, values in of_nodes.items():
+        nx.set_node_attributes(source, dict(zip(source, values, strict=True)), name)
+    nx.set_edge_attributes(source, "directed", "type")
+    nx.set_edge_attributes(source, "heavy", "weight")
+    nx.set_edge_attributes(source, 7, "id")
+    back = source
+    for _ in range(2):  # what was read is written again
+        file = BytesIO()
+        write_markup(file, detours.count(back, 5), "gexf")
+        back = nx.read_gexf(BytesIO(file.getvalue()))
+        assert set(back) == set(source) and set(map(frozenset, back.edges)) == set(map(frozenset, source.edges))
+    shown = [back.nodes["C2"][name] for name in ("id_", "start_", "viz_", "spells_", "mixed", "number", "phi")]
+    assert shown == [1, "b", "red", "[(1, 2)]", "x", 2.5, 2]
+    assert [back.edges["C1", "C2"][name] for name in ("type_", "weight_", "id_")] == ["directed", "heavy", 7]
+    assert "id__" not in back.edges["C1", "C2"]
 
 
 def test_parallel_edges_and_loops_are_kept() -> None:

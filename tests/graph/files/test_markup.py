@@ -203,6 +203,11 @@ def test_pajek_has_edges_or_arcs(tmp_path):
     assert arcs.directed and arcs.num_arcs == 2
 
 
+def test_names_with_a_number_sign_in_adjacency_lists(tmp_path):
+    path = put(tmp_path, "g.adjlist", "#b x y\nC#1 C#2 C#3 # a comment\nC#2 C#3\t#another\n")
+    assert edges(Graph.read(path)) == [("C#1", "C#2"), ("C#1", "C#3"), ("C#2", "C#3")]
+
+
 def test_adjacency_lists(tmp_path):
     path = put(tmp_path, "g.adjlist", "# from somewhere\nb a c\nc b\nd\n")
     graph = Graph.read(path, strict=True)

@@ -42,17 +42,42 @@ def to_networkx(result: Detours, attributes: bool) -> Any:
 def write_markup(file: IO[bytes], result: Detours, format: str) -> None:
     """Write a GEXF or GraphML file with all attributes and counts; unsupported values are written as strings."""
     graph = to_networkx(result, attributes=True)
-    for attrs in chain(
-        (attrs for _, attrs in graph.nodes(data=True)), (attrs for _, _, attrs in graph.edges(data=True))
-    ):
+    of_nodes = [attrs for _, attrs in graph.nodes(data=True)]
+    of_edges = [attrs for _, _, attrs in graph.edges(data=True)]
+    for attrs in chain(of_nodes, of_edges):
         for name, value in list(attrs.items()):
             if value is None:
                 del attrs[name]
             elif not isinstance(value, str | int | float | bool) and not (format == "gexf" and name == "viz"):
                 attrs[name] = str(value)
+    if format == "gexf":
+        times = () if graph.graph.get("mode") == "dynamic" else ("start", "end")  # of a graph that changes
+        _fit_gexf(of_nodes, ("id", "parents", "spells", "slices", *times))
+        ids = [str(attrs["id"]) for attrs in of_edges if "id" in attrs]
+        repeated = ("id",) if len(set(ids)) < len(ids) else ()
+        _fit_gexf(of_edges, (*repeated, "type", "spells", "slices", *times))
     graph.graph = {name: value for name, value in graph.graph.items() if isinstance(value, str | int | float | bool)}
     nx = library("networkx", "networkx")
     (nx.write_gexf if format == "gexf" else nx.write_graphml)(graph, file)
+
+
+def _fit_gexf(rows: list[dict[str, Any]], reserved: tuple[str, ...]) -> None:
+    """Give attributes one type each, and another name, with a _ appended, to those that would be taken for something
+    else: an `id` for the name of the node, a `weight` for a number."""
+    for name in dict.fromkeys(chain.from_iterable(rows)):
+        having = [attrs for attrs in rows if name in attrs]
+        types = {type(attrs[name]) for attrs in having}
+        if len(types) > 1 and name != "viz":
+            one_type = float if types <= {int, float} else str
+            for attrs in having:
+                attrs[name] = one_type(attrs[name])
+        text = types & {str, bool} if name == "weight" else types - {dict} if name == "viz" else set()
+        if name in reserved or text:
+            other = f"{name}_"
+            while any(other in attrs for attrs in rows):
+                other += "_"
+            for attrs in having:
+                attrs[other] = attrs.pop(name)
 
 
 def _rows(columns: Columns) -> Iterator[tuple[Any, ...]]:

@@ -22,7 +22,14 @@ from detours.wl.nodes.labels import labels_in_node_order
 _CLASSES = "; classes are integers, or strings for all graphs"
 
 
-def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data", *, targets: bool = True) -> GraphSet:
+def graph_set_of_graphs(
+    graphs: Sequence[Any],
+    y: Any = None,
+    name: str = "data",
+    *,
+    targets: bool = True,
+    directed: bool | None = False,
+) -> GraphSet:
     """Return a `GraphSet` of graphs of any kind that `detours.count` takes.
 
     Args:
@@ -32,12 +39,13 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
             attribute "y", or else "label", of NetworkX graphs.
         name: The name of the data set.
         targets: Whether targets are required. With False, for data to predict on, none are read.
+        directed: Whether graphs are directed; None for those that were given so.
     """
     values: Any = []
     if targets:
         values = [_target(at, each) for at, each in enumerate(graphs)] if y is None else _listed(y, len(graphs))
     sources = [each.graph if _is_labelled(each) else each for each in graphs]
-    converted = _graphs(sources, name)
+    converted = _graphs(sources, name, directed)
     of_nodes, of_edges = _labels(graphs, converted)
     values, names = _as_targets(values) if targets else (np.empty(0), None)
     return GraphSet(name, converted, values, of_nodes, edge_labels=of_edges, class_names=names)
@@ -46,7 +54,7 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
 def with_targets(data: GraphSet, y: Any) -> GraphSet:
     """Return PyG data with these targets of the graphs."""
     values, names = _as_targets(_listed(y, len(data)))
-    return replace(data, y=values, level="graph", class_names=names)
+    return replace(data, y=values, level="graph", class_names=names, unknown=None)
 
 
 def _listed(y: Any, num_graphs: int) -> list[Any]:
@@ -59,10 +67,10 @@ def _listed(y: Any, num_graphs: int) -> list[Any]:
     return values
 
 
-def _graphs(sources: Sequence[Any], name: str) -> list[Graph]:
+def _graphs(sources: Sequence[Any], name: str, directed: bool | None) -> list[Graph]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedEdgesWarning)  # replaced by one warning for all graphs
-        graphs = as_graphs(sources, directed=False)
+        graphs = as_graphs(sources, directed=directed)
     converted = [graph for graph, source in zip(graphs, sources, strict=True) if graph is not source]
     warn_dropped(name, converted, len(graphs))
     return graphs

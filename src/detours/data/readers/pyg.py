@@ -84,16 +84,18 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
     if folds is None and targets:
         folds = _folds_from_masks(items[0], level)
     name = own_name(name, graphs) if targets else name
+    y, unknown = _replace_unknown(y, folds) if folds else (y, None)
     data = GraphSet(
         name,
         [_as_stored(graphs[0], items[0], (edge_labels or edge_x or [None])[0])] if of_nodes else graphs,
-        _replace_unknown(y, folds) if folds else y,
+        y,
         labels,
         level=level,
         edge_labels=edge_labels,
         x=x,
         edge_x=edge_x,
         folds=folds,
+        unknown=unknown,
     )
     if targets:
         _warn_targets(data)
@@ -316,16 +318,17 @@ def _folds_from_masks(data: Any, level: str) -> Folds | None:
     return [(np.flatnonzero(train), np.flatnonzero(val), np.flatnonzero(test)) for train, val, test in folds]
 
 
-def _replace_unknown(y: Any, folds: Folds) -> Any:
+def _replace_unknown(y: Any, folds: Folds) -> tuple[Any, Any]:
     """Replace values that occur only at nodes or graphs in no fold: these are placeholders for unknown targets.
 
     They become NaN for labels, else the target of some other node, so that they do not change the task or the classes.
+    Return the targets and which of them are such others; `None` if there are none.
     """
     used = np.zeros(len(y), bool)
     rows = np.concatenate([part for fold in folds for part in fold])
     used[rows[(rows >= 0) & (rows < len(y))]] = True
     if used.all() or not used.any():
-        return y
+        return y, None
     known = y[used]
     if y.dtype.kind != "f":  # classes
         unknown, fill_value = ~np.isin(y, known), known[0]
@@ -333,7 +336,9 @@ def _replace_unknown(y: Any, folds: Folds) -> Any:
         unknown, fill_value = ~np.isin(y, (0, 1)), np.nan
     else:
         unknown, fill_value = np.isnan(y), known[0]
-    return np.where(unknown & ~used.reshape(-1, *[1] * (y.ndim - 1)), fill_value, y)
+    unknown &= ~used.reshape(-1, *[1] * (y.ndim - 1))
+    invented = unknown.reshape(len(y), -1).any(axis=1)
+    return np.where(unknown, fill_value, y), None if np.isnan(fill_value) or not invented.any() else invented
 
 
 def _load(path: Path) -> Any:

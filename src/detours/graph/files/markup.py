@@ -24,6 +24,7 @@ from detours.graph.files.shared.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
+_COMMENT = re.compile(rb"(?m)(?:^|(?<=\s))#.*$")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MAX_IMPLICIT = 100_000  # vertices of a Pajek network without lines
 _SECTIONS = ("network", "arcs", "edges", "arcslist", "edgeslist")
@@ -73,7 +74,11 @@ def read_adjlist(path: Path) -> EdgeList:
         raise FileFormatError(
             "this is a multi-line adjacency list, with attributes; read it with networkx.read_multiline_adjlist.", path
         )
-    edges = _read(lambda nx: nx.read_adjlist(BytesIO(text), create_using=nx.DiGraph), "adjacency list", path)
+    # NetworkX would cut names such as C#1, and fails on lines of blanks.
+    text = b"\n".join(line for line in _COMMENT.sub(b"", text).split(b"\n") if line.strip())
+    edges = _read(
+        lambda nx: nx.read_adjlist(BytesIO(text), comments="\0", create_using=nx.DiGraph), "adjacency list", path
+    )
     # One of its ends may list an edge, or both.
     if isinstance(edges.names, tuple):
         return sorted_by_name(edges.edge_index, edges.names)
