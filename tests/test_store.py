@@ -141,6 +141,17 @@ def test_other_code_computes_its_own_cells(tmp_path: Path) -> None:
     assert store.by_other_code([KEY, new]) == 0
 
 
+def test_of_cells_of_several_codes_the_newest_is_reported(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for number, code in enumerate(("89abcdef", "0123abcd", "ffffffff")):
+        for data in ("MUTAG", "DD"):
+            key = {**KEY, "code": code, "data": data}
+            store.keep(key, {"answer": number}, 0.5)
+            os.utime(store.path(key), (0, number if data == "DD" else -number))
+    assert [(cell.key["data"], cell.value["answer"]) for cell in store.newest()] == [("DD", 2), ("MUTAG", 0)]
+    assert len(list(store)) == 6
+
+
 def test_cells_of_other_code_are_used_on_request(tmp_path: Path) -> None:
     Store(tmp_path).keep({**KEY, "data": "DD"}, {"answer": 3}, 0.5)
     old = Store(tmp_path).keep(KEY, {"answer": 1}, 0.5)

@@ -129,9 +129,22 @@ class Store:
 
     def __iter__(self) -> Iterator[Cell]:
         """Iterate over the finished cells in the order of their file names, and warn about damaged files."""
+        return (cell for _, cell in self._files())
+
+    def newest(self) -> list[Cell]:
+        """Return the cells, of those that differ only in the code the one whose file is the newest."""
+        newest: dict[Path, tuple[Path, Cell]] = {}
+        for file, cell in self._files():
+            without_code = file.with_name(file.name.rpartition("-")[0])
+            before = newest.get(without_code)
+            if before is None or file.stat().st_mtime > before[0].stat().st_mtime:
+                newest[without_code] = file, cell
+        return [cell for _, cell in newest.values()]
+
+    def _files(self) -> Iterator[tuple[Path, Cell]]:
         for file in sorted(self.folder.glob("*/*.json")):
             if (cell := _read(file)) is not None:
-                yield cell
+                yield file, cell
             elif CELL.search(file.name):
                 warn_caller(f"{file} is damaged, and left out; copy it again, or compute it anew.", UserWarning)
 

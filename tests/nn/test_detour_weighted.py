@@ -271,6 +271,11 @@ class OwnMessages(pyg.GINConv):
         (pyg.GATv2Conv(IN, OUT, edge_dim=3), "GATv2Conv has edge_dim=3"),
         (pyg.GINEConv(nn.Linear(IN, OUT)), "GINEConv has edge_dim=None"),
         (pyg.GCNConv(IN, OUT, cached=True), "cached=False"),
+        (nn.Sequential(pyg.GCNConv(IN, OUT, cached=True)), "cached=False"),
+        (pyg.GCN(IN, OUT, 1, cached=True), "cached=False"),
+        (pyg.models.GIN(IN, OUT, 1), "GIN takes neither edge_weight nor edge_attr"),
+        (pyg.models.GraphSAGE(IN, OUT, 1), "GraphSAGE takes neither"),
+        (pyg.models.GAT(IN, OUT, 1), "GAT has edge_dim=None.*create it with edge_dim=1"),
         (pyg.GCN2Conv(OUT, alpha=0.1), "GCN2Conv needs x_0 in addition to x and edge_index"),
         (pyg.FAConv(IN), "FAConv needs x_0 in addition to x and edge_index"),
         (pyg.GENConv(IN, OUT), "GENConv has edge_dim=None.*create it with edge_dim=1"),
@@ -286,6 +291,13 @@ class OwnMessages(pyg.GINConv):
 def test_a_convolution_that_cannot_be_weighted_is_refused(conv: nn.Module, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         DetourWeighted(conv)
+
+
+@pytest.mark.parametrize("model", [pyg.models.GCN(IN, OUT, 2), pyg.models.GAT(IN, OUT, 2, edge_dim=1)], ids=repr)
+def test_models_of_pyg_are_weighted(model: nn.Module) -> None:
+    x, edge_index, weight = torch.randn(3, IN), torch.tensor([[0, 1, 2], [1, 2, 0]]), torch.tensor([0.5, 2, 3])
+    plain, weighted = DetourWeighted(model)(x, edge_index, weight).chunk(2, 1)
+    assert not torch.allclose(plain, weighted)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """`AddDetourNumber` against brute force and the counts of `detours.count`, and the layout of its columns."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -77,6 +79,26 @@ def test_columns_are_appended_to_existing_features() -> None:
     assert data.edge_attr.shape == (8,) and data.x.shape == (4, 2)
     with pytest.raises(InputError, match=r"^edge_attr must have 8 rows .* but its shape is \(4, 2\); fix it, or "):
         AddDetourNumber(3, attr_name=None)(ring(4, edge_attr=torch.ones(4, 2)))
+
+
+@pytest.mark.parametrize("options", [{}, {"by_length": False}, {"by_length": False, "squeeze": True}], ids=str)
+def test_columns_are_appended_to_graphs_without_edges_and_nodes(options: dict[str, Any]) -> None:
+    empty = torch.zeros(2, 0, dtype=torch.long)
+    columns = 1 if options else 2
+    for nodes in (1, 0):
+        atom = Data(x=torch.ones(nodes, 2), edge_index=empty, edge_attr=torch.zeros(0, 3))
+        transform = AddDetourNumber(3, attr_name=None, node_attr=None, **options)
+        for result in (transform(atom), transform([ring(4, edge_attr=torch.ones(8, 3)), atom])[1]):
+            assert result.edge_attr.shape == (0, 3 + columns) and result.x.shape == (nodes, 3)
+        assert transform(transform(atom)).edge_attr.shape == (0, 3 + 2 * columns)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_counts_appended_to_half_precision_are_exact(dtype: torch.dtype) -> None:
+    arcs = torch.combinations(torch.arange(14)).T
+    data = Data(edge_index=torch.cat([arcs, arcs.flip(0)], 1), num_nodes=14, edge_attr=torch.ones(182, 1, dtype=dtype))
+    result = AddDetourNumber(6, attr_name=None, log=False)(data)
+    assert result.edge_attr[0].tolist() == [1, 12, 132, 1320, 11880, 95040] and result.edge_attr.dtype == torch.float32
 
 
 def test_edge_attr_and_x_are_created_if_missing() -> None:

@@ -9,6 +9,7 @@ from inspect import Parameter, signature
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import CGConv, GENConv, GINConv, GINEConv, GMMConv, SplineConv
+from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 from detours.checks import check_integer
 from detours.errors import InputError, short_repr
@@ -144,7 +145,7 @@ def _check_module(conv: object) -> None:
         raise InputError(f"conv must be a convolution, but it is the class {conv.__name__}; create an instance first.")
     if not isinstance(conv, nn.Module):
         raise InputError(f"conv must be a convolution, a torch module, but {short_repr(conv)} was given.")
-    if getattr(conv, "cached", False):
+    if any(getattr(each, "cached", False) is True for each in conv.modules()):
         raise InputError(
             f"{type(conv).__name__} was created with cached=True and would reuse the result of the plain branch in the "
             "weighted one; create it with cached=False."
@@ -162,10 +163,14 @@ def _check_weight(weight: Tensor | None, arcs: int) -> None:
 
 
 def _further_arguments(conv: nn.Module) -> dict[str, Parameter]:
-    """The arguments of a convolution except its first, x, and edge_index, which is its second unless named later."""
+    """The arguments of a convolution except its first, x, and edge_index, which is its second unless named later.
+
+    PyG's models, such as GIN, take all arguments, but pass on only those that their convolution supports.
+    """
     others = list(signature(conv.forward).parameters.items())[1:]
     position = next((position for position, (name, _) in enumerate(others) if name == "edge_index"), 0)
-    return dict(others[:position] + others[position + 1 :])
+    unused = [name for name in ("edge_weight", "edge_attr") if getattr(conv, f"supports_{name}", True) is False]
+    return {name: each for name, each in others[:position] + others[position + 1 :] if name not in unused}
 
 
 def _check_others(name: str, arguments: Mapping[str, Parameter], supported: set[str]) -> None:
@@ -197,6 +202,8 @@ def check_width(conv: nn.Module, edge_channels: int, way: Weighting) -> None:
 def _width(conv: nn.Module, expected: int) -> tuple[str, int | None]:
     """The argument that sets the width of the edge features of a convolution, and this width; if it is unknown, the
     expected one."""
+    if isinstance(conv, BasicGNN):
+        return _width(conv.convs[0], expected)
     if isinstance(conv, GINEConv):  # stores the layer that it derives from edge_dim, but not edge_dim
         return "edge_dim", None if conv.lin is None else int(conv.lin.weight.size(1))
     if isinstance(conv, GENConv):  # neither does this one, and features as wide as its output need no layer

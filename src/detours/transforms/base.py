@@ -188,7 +188,10 @@ def _set_attr(store: Any, name: str, values: Tensor, cat: bool) -> None:
                 f"{name} must have {len(values)} rows for columns to be appended, but its shape is "
                 f"{tuple(store[name].shape)}; fix it, or give another name or cat=False."
             )
-        values = torch.cat([existing, values.view(len(values), -1)], dim=-1)  # promotes integers to floats
+        values = values.unsqueeze(-1) if values.dim() == 1 else values
+        if existing.is_floating_point() and existing.dtype.itemsize < 4:
+            values = values.float()  # 16 bits cannot hold counts
+        values = torch.cat([existing, values], dim=-1)  # promotes integers to floats
     store[name] = values
 
 

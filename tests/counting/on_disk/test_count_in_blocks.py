@@ -177,6 +177,19 @@ def test_a_disk_that_is_full_when_the_counts_are_written(tmp_path: Path, monkeyp
     assert_same(result, detours.count(sparse(), 4))
 
 
+def test_a_finished_folder_has_the_names_and_edges_of_the_last_graph(tmp_path: Path) -> None:
+    for edges in ("ab bc ca", "xy yz zx", "xy zx yz", "xy zx yz"):
+        graph = detours.Graph.from_edges([tuple(edge) for edge in edges.split()])
+        result = detours.count(graph, 3, out=tmp_path / "out")
+        opened = detours.Detours.open(tmp_path / "out")
+        assert opened.graph.name_list() == graph.name_list()
+        assert opened.to_pandas().equals(detours.count(graph, 3).to_pandas())
+    assert result.run is not None and result.run.resumed == 1
+    (tmp_path / "out" / "graph" / "indices.npy").unlink()  # damaged
+    detours.count(graph, 3, out=tmp_path / "out")
+    assert detours.Detours.open(tmp_path / "out").graph == graph
+
+
 def test_a_graph_inside_the_output_folder_is_not_changed(tmp_path: Path) -> None:
     graph = sparse()
     for name in ("graph", "reverse", ".graph"):

@@ -18,7 +18,7 @@ from detours.experiments.kernels.selection import COSTS, Fold, run_fold, split
 from detours.experiments.kernels.svm import fit_machine
 from detours.experiments.signed_rank import signed_rank_p
 from detours.graph import Graph
-from detours.store import Store
+from detours.store import Cell, Store
 from tests.oracles.signed_rank import by_all_signs
 
 
@@ -228,3 +228,20 @@ def test_command_needs_data(run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     code, out, err = run("--root", str(tmp_path / "empty"))
     assert code == 1 and out == "" and "give --root DIR or set DETOURS_DATA" in err
+
+
+def test_repeats_of_other_data_or_code_are_not_mixed() -> None:
+    names = ("cpu_seconds", "fits", "skipped", "unconverged")
+
+    def cells(repeat: int, right: int, folds: Any = range(10), **changed: Any) -> list[Cell]:
+        key = {"experiment": "kernels", "method": "WL-DeN", "data": "MUTAG", "digest": "a", "parameters": {}, **changed}
+        value = {"right": right, "tested": 10, **dict.fromkeys(names, 1)}
+        return [Cell({**key, "repeat": repeat, "fold": fold}, value, 1.0) for fold in folds]
+
+    halves = [*cells(0, 9, range(5)), *cells(0, 0, range(5, 10), digest="b")]
+    assert table.accuracies(halves) == {}
+    found = table.accuracies([*cells(1, 8), *cells(0, 9), *cells(0, 1, digest="b"), *cells(2, 0, range(9))])
+    (accuracy,) = found.values()
+    assert accuracy.repeats == [0, 1] and accuracy.mean == pytest.approx(85)
+    twice = table.accuracies([*cells(0, 9, range(5)), *cells(0, 0, range(5), code="old")])
+    assert twice == {}

@@ -26,7 +26,7 @@ from detours.counting.on_disk.whole_graph import describe, plan_blocks
 from detours.counting.on_disk.worker import BlockRunner, rows_of
 from detours.counting.result import Detours, Run
 from detours.counting.shrink.cyclic_part import Cyclic
-from detours.errors import EngineError, InputError, warn_caller
+from detours.errors import EngineError, FileFormatError, InputError, warn_caller
 from detours.graph import Graph
 from detours.graph.disk_rows import digest, new_array
 from detours.graph.files.shared.names import pack_names
@@ -77,12 +77,24 @@ def count_in_blocks(
             runner.job.clear()
         counts = open_counts(folder, runner.job.manifest, graph, k, keep=out is not None)
         result = Detours(graph, k, *counts, run=run)
-        if out is not None and table is None and not (folder / GRAPH).exists():
+        if out is not None and table is None and not _is_saved(graph, folder / GRAPH):
             graph.save(folder / GRAPH)
         if table is not None:
             result.to_parquet(table)
             shutil.rmtree(folder, ignore_errors=True)  # arrays that are mapped stay readable
         return result
+
+
+def _is_saved(graph: Graph, folder: Path) -> bool:
+    """Return whether a folder holds a graph of these arcs with the same names and listed edges."""
+    if not folder.exists():
+        return False
+    try:
+        saved = Graph.open(folder)
+        same_names = graph.names is saved.names or graph.name_list() == saved.name_list()
+        return same_names and np.array_equal(graph.edge_index, saved.edge_index)
+    except FileFormatError:  # damaged
+        return False
 
 
 def _refuse_file(folder: Path) -> None:

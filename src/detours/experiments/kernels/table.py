@@ -59,17 +59,30 @@ class Accuracy:
 
 
 def accuracies(cells: Sequence[Cell]) -> dict[tuple[str, str], Accuracy]:
-    """Return the accuracies of all kernel cells by row and data set, without incomplete repeats."""
-    grouped: dict[tuple[str, str], dict[int, list[Cell]]] = {}
-    kernel_cells = [cell for cell in cells if cell.key["experiment"] == "kernels"]
-    for cell in sorted(kernel_cells, key=lambda cell: (cell.key["repeat"], cell.key["fold"])):
-        repeats = grouped.setdefault((cell.key["method"], cell.key["data"]), {})
-        repeats.setdefault(cell.key["repeat"], []).append(cell)
+    """Return the accuracies of all kernel cells by row and data set, without incomplete repeats.
+
+    If there are several data sets of one name, or several grids, the one with the most complete repeats counts.
+    """
+    grouped: dict[tuple[str, str], dict[str, dict[int, dict[int, Cell]]]] = {}
+    for cell in cells:
+        if (key := cell.key)["experiment"] == "kernels":
+            variants = grouped.setdefault((key["method"], key["data"]), {})
+            repeats = variants.setdefault(f"{key['digest']} {key['parameters']}", {})
+            repeats.setdefault(key["repeat"], {})[key["fold"]] = cell
     found = {}
-    for key in sorted(grouped, key=_order):
-        if complete := {index: repeat for index, repeat in grouped[key].items() if len(repeat) == FOLDS}:
-            found[key] = Accuracy.of(complete)
+    for row in sorted(grouped, key=_order):
+        if complete := max(map(_complete, grouped[row].values()), key=len):
+            found[row] = Accuracy.of(complete)
     return found
+
+
+def _complete(repeats: Mapping[int, Mapping[int, Cell]]) -> dict[int, list[Cell]]:
+    """Return the complete repeats, each with its folds, in order."""
+    return {
+        repeat: [cell for _, cell in sorted(repeats[repeat].items())]
+        for repeat in sorted(repeats)
+        if set(repeats[repeat]) == set(range(FOLDS))
+    }
 
 
 def _order(key: tuple[str, str]) -> tuple[int, int]:

@@ -34,6 +34,8 @@ def read_finished(folder: Path) -> Finished:
     """Read a results folder; raise `InputError` if it does not exist."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a results folder; run `detours reproduce` first, or give another.")
-    cells = list(Store(folder))
-    networks = results(Record(cell) for cell in cells if cell.key["experiment"] == EXPERIMENT)
+    store = Store(folder)
+    # records of networks of several codes are joined, fold by fold
+    networks = results(Record(cell) for cell in store if cell.key["experiment"] == EXPERIMENT)
+    cells = store.newest()
     return Finished(cells, networks, accuracies(cells), read_notes(folder))
