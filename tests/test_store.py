@@ -49,7 +49,7 @@ def test_the_order_of_a_key_does_not_matter(tmp_path: Path) -> None:
     assert store.find(KEY) == kept == Cell({**KEY, "parameters": {"k": 4, "ks": [1, 2]}}, {"answer": 1}, 0.5)
 
 
-@pytest.mark.parametrize("damage", ["", '{"key": ', "[1, 2]", '{"other": 1}'])
+@pytest.mark.parametrize("damage", ["", '{"key": ', "[1, 2]", '{"other": 1}', '{"key": {}, "value": {}, "seconds": 1}'])
 def test_a_damaged_cell_is_computed_again(tmp_path: Path, damage: str) -> None:
     store = Store(tmp_path)
     store.keep(KEY, {"answer": 1}, 0.0)
@@ -150,6 +150,11 @@ def test_of_cells_of_several_codes_the_newest_is_reported(tmp_path: Path) -> Non
             os.utime(store.path(key), (0, number if data == "DD" else -number))
     assert [(cell.key["data"], cell.value["answer"]) for cell in store.newest()] == [("DD", 2), ("MUTAG", 0)]
     assert len(list(store)) == 6
+    key = {**KEY, "digest": "of other data", "method": "3-WL"}
+    store.keep(key, {"answer": 7}, 0.5)
+    assert [(cell.key["data"], cell.value["answer"]) for cell in store.newest()] == [("DD", 2), ("MUTAG", 7)]
+    os.utime(store.path(key), (0, -9))
+    assert [(cell.key["data"], cell.value["answer"]) for cell in store.newest()] == [("DD", 2), ("MUTAG", 0)]
 
 
 def test_cells_of_other_code_are_used_on_request(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,14 +133,22 @@ class Store:
         return (cell for _, cell in self._files())
 
     def newest(self) -> list[Cell]:
-        """Return the cells, of those that differ only in the code the one whose file is the newest."""
-        newest: dict[Path, tuple[Path, Cell]] = {}
+        """Return the cells: of those that differ only in the code, the one whose file is the newest; of data sets of an
+        experiment with the same name, the one with the newest file."""
+        cells: dict[str, tuple[float, Cell]] = {}
+        data: dict[tuple[str, str], tuple[float, str]] = {}
         for file, cell in self._files():
-            without_code = file.with_name(file.name.rpartition("-")[0])
-            before = newest.get(without_code)
-            if before is None or file.stat().st_mtime > before[0].stat().st_mtime:
-                newest[without_code] = file, cell
-        return [cell for _, cell in newest.values()]
+            key, written = cell.key, file.stat().st_mtime
+            without_code = str(file).rpartition("-")[0]
+            cells[without_code] = max(cells.get(without_code, (-1.0, cell)), (written, cell), key=itemgetter(0))
+            named = key["experiment"], key.get("data", "")
+            data[named] = max(data.get(named, (-1.0, "")), (written, key.get("digest", "")))
+        digests = {named: digest for named, (_, digest) in data.items()}
+        return [
+            cell
+            for _, cell in cells.values()
+            if cell.key.get("digest", "") == digests[cell.key["experiment"], cell.key.get("data", "")]
+        ]
 
     def _files(self) -> Iterator[tuple[Path, Cell]]:
         for file in sorted(self.folder.glob("*/*.json")):
@@ -207,9 +216,11 @@ def _plain(key: Key) -> dict[str, Any]:
 def _read(file: Path) -> Cell | None:
     try:
         content = read_manifest(file)
-        return None if content is None else Cell(**content)
+        cell = None if content is None else Cell(**content)
     except (OSError, TypeError):
         return None
+    is_cell = cell is not None and isinstance(cell.key, dict) and {"experiment", "code"} <= cell.key.keys()
+    return cell if is_cell and isinstance(cell.value, dict) else None
 
 
 # ------------------------------------------------------------------ which code computed a cell

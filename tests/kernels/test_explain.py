@@ -45,7 +45,7 @@ def test_sparse_weights() -> None:
 
 
 def test_the_number_of_carriers_is_the_count_of_the_feature() -> None:
-    graphs = [lollipop(), nx.path_graph(5), nx.cycle_graph(5)]
+    graphs = [lollipop(), nx.path_graph(5), nx.cycle_graph(5), nx.empty_graph(0)]
     for each in ONE_OF_EACH:
         kernel = clone(each).set_params(normalize=False)
         made = kernel.fit_transform(graphs).toarray()

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch_geometric import nn as pyg
 
 from detours.errors import InputError
+from detours.nn import MDNN
 from detours.nn.backbones import BACKBONES, convolution
 from detours.nn.convolutions import GCN, GIN
 from detours.nn.detour_weighted import DetourWeighted, Weighting
@@ -291,6 +292,28 @@ class OwnMessages(pyg.GINConv):
 def test_a_convolution_that_cannot_be_weighted_is_refused(conv: nn.Module, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         DetourWeighted(conv)
+
+
+class OwnConvolution(nn.Module):  # type: ignore[misc]
+    """A module of one's own, without `reset_parameters`."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.lin = nn.Linear(in_channels, out_channels)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        found: Tensor = self.lin(x) if edge_weight is None else self.lin(x) * edge_weight.sum()
+        return found
+
+
+@pytest.mark.parametrize(
+    "network", [DetourWeighted(OwnConvolution(IN, OUT)), MDNN(IN, OUT, 2, OwnConvolution, heads=1)]
+)
+def test_parameters_of_own_modules_are_drawn_anew(network: nn.Module) -> None:
+    (own,) = [each for each in network.modules() if isinstance(each, OwnConvolution)][:1]
+    before = own.lin.weight.clone()
+    network.reset_parameters()
+    assert not torch.equal(own.lin.weight, before)
 
 
 @pytest.mark.parametrize("model", [pyg.models.GCN(IN, OUT, 2), pyg.models.GAT(IN, OUT, 2, edge_dim=1)], ids=repr)

@@ -126,8 +126,13 @@ def run_kernels(
     if not sets:
         raise InputError(f"none of {', '.join(DATA)} was found; {NO_DATA}.")
     cells: list[Cell] = []
+    loaded: set[str] = set()
     for name in sets:
-        pending = tasks(environment.load(name), rows, repeats)
+        data = environment.load(name)
+        if data.name in loaded:
+            raise InputError(f"two data sets are called {data.name}, one of them {name}; take one at a time.")
+        loaded.add(data.name)
+        pending = tasks(data, rows, repeats)
         if only_finished:
             cells += [cell for task in pending if (cell := environment.store.find(task.key)) is not None]
         else:

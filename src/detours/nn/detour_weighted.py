@@ -9,6 +9,7 @@ from inspect import Parameter, signature
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import CGConv, GENConv, GINConv, GINEConv, GMMConv, SplineConv
+from torch_geometric.nn.inits import reset
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 from detours.checks import check_integer
@@ -92,7 +93,7 @@ class DetourWeighted(nn.Module):  # type: ignore[misc]  # PyTorch's types are no
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        self.conv.reset_parameters()
+        reset(self.conv)
 
     def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor, edge_attr: Tensor | None = None) -> Tensor:
         return torch.cat(self.branches(x, edge_index, weight, edge_attr), dim=-1)

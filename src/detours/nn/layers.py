@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
 
 from detours.nn.detour_transformer import DetourTransformer
 from detours.nn.detour_weighted import DetourWeighted
@@ -44,7 +45,7 @@ class ConvLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fol
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        self.conv.reset_parameters()
+        reset(self.conv)
 
     def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
         half = convolve(self.conv, x, graph)
@@ -74,7 +75,7 @@ class MDNNLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fol
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        self.conv.reset_parameters()
+        reset(self.conv)
         self.transformer.reset_parameters()
         if self.detour_gate is not None:
             nn.init.zeros_(self.detour_gate)

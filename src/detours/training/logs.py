@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from detours.atomic import atomic_write
+from detours.atomic import atomic_write, disk_errors_named
 from detours.errors import InputError
 
 
@@ -45,7 +45,7 @@ class Log:
 
     def add(self, rows: Sequence[Epoch]) -> None:
         """Append epochs."""
-        with open(self.path, "a", encoding="utf-8") as file:
+        with disk_errors_named(self.path), open(self.path, "a", encoding="utf-8") as file:
             file.write("".join(map(_line, rows)))
         if self._writer is not None:
             for row in rows:

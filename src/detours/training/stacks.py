@@ -177,10 +177,26 @@ def _is_obsolete(store: Store, checkpoint: Checkpoint) -> bool:
 
 
 def discard_checkpoints(runs: Sequence[Run]) -> None:
-    """Remove the checkpoints of finished runs, and those of stacks whose first run is one of them."""
+    """Remove the checkpoints of finished runs, and those of stacks of which all runs are among them."""
+    keys = [run.recipe.key() for run in runs]
     for run in runs:
         for file in run.path.parent.glob(f"{run.path.stem}*.ckpt"):
-            Checkpoint(file, [run.recipe], run.every).discard()
+            checkpoint = Checkpoint(file, [run.recipe], run.every)
+            if all(key in keys for key in checkpoint.contents()[0]):
+                checkpoint.discard()
+
+
+def with_interrupted(runs: Sequence[Run], wanted: Sequence[Run]) -> list[Run]:
+    """Return the runs that are wanted, and those in an interrupted stack of these runs with one of them: the stack
+    resumes only as a whole."""
+    chosen = {id(run) for run in wanted}
+    for file in {file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")}:
+        if any(file.name.startswith(run.path.stem) for run in runs):
+            keys, _ = Checkpoint(file, [], 0.0).contents()
+            members = [run for run in runs if run.recipe.key() in keys]
+            if len(members) == len(keys) and any(run in wanted for run in members):
+                chosen |= set(map(id, members))
+    return [run for run in runs if id(run) in chosen]
 
 
 def _faster_separately(run: Run, device: str) -> bool:

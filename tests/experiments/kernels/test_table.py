@@ -243,5 +243,8 @@ def test_repeats_of_other_data_or_code_are_not_mixed() -> None:
     found = table.accuracies([*cells(1, 8), *cells(0, 9), *cells(0, 1, digest="b"), *cells(2, 0, range(9))])
     (accuracy,) = found.values()
     assert accuracy.repeats == [0, 1] and accuracy.mean == pytest.approx(85)
+    assert set(table.accuracies([*cells(0, 9), *cells(0, 1, method="of a later version")])) == {
+        ("WL-DeN", "MUTAG"), ("of a later version", "MUTAG")
+    }  # fmt: skip
     twice = table.accuracies([*cells(0, 9, range(5)), *cells(0, 0, range(5), code="old")])
     assert twice == {}

@@ -169,6 +169,26 @@ def test_a_failure_does_not_stop_the_queue(tmp_path: Path, data: GraphSet) -> No
     assert reports[0].endswith("failed: no such kernel") and "4 of 4" in reports[1]
 
 
+def test_a_data_set_that_cannot_be_read_does_not_stop_others(tmp_path: Path, data: GraphSet) -> None:
+    reports: list[str] = []
+    queue = new_queue(tmp_path, data, reports=reports)
+
+    def load(name: str) -> GraphSet:
+        if name == "MUTAG":
+            raise InputError("the file is cut off.")
+        return data
+
+    queue.load = load
+    bad = replace(PLAIN, data="MUTAG")
+    also_bad = replace(bad, backbone="gcn")
+    assert set(queue.run([bad, also_bad, PLAIN])) == {bad, also_bad}
+    assert sorted(reports)[1] == "MUTAG: failed: the file is cut off." and "4 of 4" in sorted(reports)[0]
+    again = new_queue(tmp_path, data)
+    again.load = load
+    with pytest.raises(InputError, match="the file is cut off"):  # nothing else to do
+        again.run([bad, PLAIN])
+
+
 def test_expected_times_decide_what_is_started(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = new_queue(tmp_path, data)
     assert queue.expected(MDNN) == 0

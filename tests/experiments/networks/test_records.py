@@ -186,7 +186,8 @@ def test_curves_are_means_at_up_to_a_hundred_points(tmp_path: Path) -> None:
         log = tmp_path / f"{name}.csv"
         log.write_text("epoch,val_score,seconds\n" + "".join(f"{e},{e},0.1\n" for e in range(1, epochs + 1)))
         logs.append(log)
-    curve = mean_curve([*logs, tmp_path / "missing.csv"], 500)
+    (tmp_path / "gap.csv").write_text("epoch,val_score,seconds\n1,9,0.1\n31,9,0.1\n")
+    curve = mean_curve([*logs, tmp_path / "missing.csv", tmp_path / "gap.csv"], 500)
     assert curve["runs"] == 2 and curve["epoch"].startswith("5 10 ") and len(curve["epoch"].split()) == 100
     values = [float(each) for each in curve["val_score"].split()]
     assert values[0] == 5 and values[-1] == 375  # the second run stays at 250

@@ -212,11 +212,25 @@ def test_an_interrupted_stack_that_was_divided_resumes(
     assert suffixes(tmp_path) == [".json"] * 3
 
 
-def test_nothing_is_left_of_a_stack_that_is_requested_with_other_runs(
-    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+def test_an_interrupted_stack_resumes_after_a_part_of_its_runs_was_requested(
+    tmp_path: Path, data: GraphSet, started: list[tuple[list[int], int]]
 ) -> None:
     queue = new_queue(tmp_path, data)
     interrupt(queue)
     assert queue.run([PLAIN]) == [PLAIN] and suffixes(tmp_path).count(".ckpt") == 1
     assert new_queue(tmp_path, data, folds=[0], seeds=[0]).run([PLAIN]) == []
-    assert ".ckpt" not in suffixes(tmp_path)
+    assert started == [([0, 1, 0, 1], 0), ([0], 0)] and suffixes(tmp_path).count(".ckpt") == 1
+    assert new_queue(tmp_path, data).run([PLAIN]) == []
+    assert started[2:] == [([0, 1, 0, 1], 1)] and set(suffixes(tmp_path)) == {".json"}
+
+
+def test_a_stack_of_finished_runs_is_not_resumed(
+    tmp_path: Path, data: GraphSet, started: list[tuple[list[int], int]]
+) -> None:
+    queue = new_queue(tmp_path, data)
+    interrupt(queue)
+    assert queue.run([PLAIN]) == [PLAIN]
+    for fold in (0, 1):
+        assert new_queue(tmp_path, data, folds=[fold]).run([PLAIN]) == []
+    started.clear()
+    assert new_queue(tmp_path, data).run([PLAIN]) == [] == started

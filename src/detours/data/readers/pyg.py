@@ -338,7 +338,8 @@ def _replace_unknown(y: Any, folds: Folds) -> tuple[Any, Any]:
         unknown, fill_value = np.isnan(y), known[0]
     unknown &= ~used.reshape(-1, *[1] * (y.ndim - 1))
     invented = unknown.reshape(len(y), -1).any(axis=1)
-    return np.where(unknown, fill_value, y), None if np.isnan(fill_value) or not invented.any() else invented
+    is_said = fill_value is np.nan
+    return np.where(unknown, fill_value, y), None if is_said or not invented.any() else invented
 
 
 def _load(path: Path) -> Any:

@@ -99,6 +99,7 @@ class Queue:
         self._data: GraphSet | None = None
         self._sources: dict[str, tuple[str, str]] = {}
         """The digests of data and splits of the data sets that were loaded."""
+        self._unreadable: dict[str, DetoursError] = {}
 
     def missing(self, entry: Entry) -> set[tuple[int, int]]:
         """Return fold and seed of the runs without a record, or with one of other data if the data were loaded."""
@@ -111,7 +112,8 @@ class Queue:
         return self.wanted.runs(entry) - {run for record in records for run in record.settled()}
 
     def run(self, entries: Iterable[Entry], minutes: float = inf) -> list[Entry]:
-        """Train entries until the time is over, and return those that are not finished.
+        """Train entries until the time is over, and return those that are not finished. Data sets that cannot be read
+        are reported; if there are no others to train, the error is raised.
 
         An entry that is not expected to finish in the time left is skipped. One that would not finish in the full time
         either is trained piece by piece.
@@ -122,11 +124,14 @@ class Queue:
             make_folder(self.work.folder)
         while (left := deadline - time.monotonic()) > 0:
             # anew each time: once its data are loaded, records of other data no longer count
-            waiting = [entry for entry in entries if entry not in tried and self.missing(entry)]
+            untried = (entry for entry in entries if entry not in tried and entry.data not in self._unreadable)
+            waiting = [entry for entry in untried if self.missing(entry)]
             entry = self._next(waiting, left, 60 * minutes)
             if entry is None or not self._train(entry, deadline):
                 break
             tried.add(entry)
+        if self._unreadable and all(entry.data in self._unreadable for entry in tried):
+            raise next(iter(self._unreadable.values()))
         return [entry for entry in entries if self.missing(entry)]
 
     def _next(self, waiting: Sequence[Entry], left: float, budget: float) -> Entry | None:
@@ -157,6 +162,12 @@ class Queue:
         from detours.training.loop import OutOfTime
 
         start = time.monotonic()
+        try:
+            self._loaded(entry.data)
+        except DetoursError as error:  # must not stop other data sets either
+            self._unreadable[entry.data] = error
+            self.report(f"{entry.data}: failed: {error}")
+            return True
         runs = self._runs(entry)
         failed: list[Run] = []
         time_left, sentence = True, ""
@@ -177,6 +188,11 @@ class Queue:
         self.report(f"{name}: {finished} of {len(runs)} runs in {seconds:.0f} s{sentence}")
         return time_left
 
+    def _loaded(self, name: str) -> GraphSet:
+        if self._data is None or self._data.name != name:
+            self._data = self.load(name)
+        return self._data
+
     def _cell(self, run: Run) -> Cell | None:
         return self.work.find(run.recipe.key(), as_before(run.recipe.preset, run.recipe.level))
 
@@ -184,17 +200,17 @@ class Queue:
         """Return the runs to train: those without a record, and those of an interrupted stack."""
         from detours.data import splits
         from detours.training.runs import runs_of
+        from detours.training.stacks import with_interrupted
 
-        if self._data is None or self._data.name != entry.data:
-            self._data = self.load(entry.data)
+        data = self._loaded(entry.data)
         settings = self.wanted.settings(entry)
-        wanted = self.wanted.runs(entry)
-        folds, seeds = (sorted({run[index] for run in wanted}) for index in (0, 1))
+        folds, seeds = (sorted({run[index] for run in self.wanted.runs(entry)}) for index in (0, 1))
         settings |= {"ks": (settings.pop("k", None),), "seeds": seeds, "every": CHECKPOINT_EVERY}
-        runs = runs_of(self._data, splits(self._data), self.work, numbers=folds, **settings)
+        runs = runs_of(data, splits(data), self.work, numbers=folds, **settings)
         self._sources[entry.data] = runs[0].recipe.digest, runs[0].recipe.splits
         missing = self.missing(entry)
-        return [run for run in runs if (run.recipe.fold, run.recipe.seed) in missing or self._cell(run) is not None]
+        wanted = [run for run in runs if (run.recipe.fold, run.recipe.seed) in missing or self._cell(run) is not None]
+        return with_interrupted(runs, wanted) if missing else wanted
 
     def _train_stacks(self, runs: Sequence[Run], deadline: float) -> Iterator[list[Run]]:
         """Train runs together, in smaller stacks if memory is short; yield the diverged runs of each stack."""

@@ -196,9 +196,10 @@ def _shared(runs: Sequence[Mapping[str, Any]], name: str) -> bool:
 def mean_curve(logs: Sequence[Path], epochs: int) -> dict[str, Any]:
     """Return the mean learning curve of several runs, at `POINTS` epochs or fewer, as strings of numbers.
 
-    A run that has ended keeps the values of its last epoch. Missing logs are skipped; "runs" counts the others.
+    A run that has ended keeps the values of its last epoch. Logs that are missing, or lack epochs, since the run was
+    trained in several stacks that were interrupted, are skipped; "runs" counts the others.
     """
-    logged = [rows for log in logs if (rows := _read_log(log))]
+    logged = [rows for log in logs if (rows := _read_log(log)) and int(rows[-1]["epoch"]) == len(rows)]
     step = -(-epochs // POINTS)
     longest = max((len(rows) for rows in logged), default=0)
     epochs_shown = range(step, longest + 1, step)

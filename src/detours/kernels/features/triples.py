@@ -135,7 +135,7 @@ class TripleBase:
     def carriers(self, coloured: ColouredBatch, ids: list[Int32], round: int, column: int) -> Carriers:
         first, second, distance = self.columns[round].triple(column)
         colour = ids[round][coloured.colour(round)]
-        square = distances_in(coloured.batch, NO_LIMIT).square.reshape(len(colour), -1)
+        square = distances_in(coloured.batch, NO_LIMIT).square.reshape(len(colour), len(colour))
         pairs = np.argwhere((square == distance) & (colour == first)[:, None] & (colour == second)[None, :])
         return Carriers(np.unique(pairs), pairs)
 
