@@ -131,8 +131,8 @@ def hop_features(
     """Return [N, blocks · channels]: x, then for h = 1 … hops the features ÂʰX, see `HopEncoder`.
 
     With `weight` the powers of the weighted matrix follow those of the plain one; with `both` those of the transposed
-    matrices come last. For a network with ``directions="out"`` give ``edge_index.flip(0)``. They depend on no parameter,
-    so computing them once is enough for all epochs.
+    matrices come last. A network with ``directions="out"`` takes those of ``edge_index.flip(0)``. They depend on no
+    parameter, so computing them once is enough for all epochs.
 
     >>> hop_features(torch.eye(2), torch.tensor([[0, 1], [1, 0]]), hops=2)
     tensor([[1., 0., 0., 1., 1., 0.],
