@@ -216,11 +216,11 @@ def _plain(key: Key) -> dict[str, Any]:
 def _read(file: Path) -> Cell | None:
     try:
         content = read_manifest(file)
-        cell = None if content is None else Cell(**content)
+        cell = Cell(**(content or {}))
     except (OSError, TypeError):
         return None
-    is_cell = cell is not None and isinstance(cell.key, dict) and {"experiment", "code"} <= cell.key.keys()
-    return cell if is_cell and isinstance(cell.value, dict) else None
+    is_key = isinstance(cell.key, dict) and {"experiment", "code"} <= cell.key.keys()
+    return cell if is_key and isinstance(cell.value, dict) else None
 
 
 # ------------------------------------------------------------------ which code computed a cell
