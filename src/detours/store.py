@@ -12,7 +12,7 @@ import ast
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
@@ -132,9 +132,11 @@ class Store:
         """Iterate over the finished cells in the order of their file names, and warn about damaged files."""
         return (cell for _, cell in self._files())
 
-    def newest(self) -> list[Cell]:
-        """Return the cells: of those that differ only in the code, the one whose file is the newest; of data sets of an
-        experiment with the same name, the one with the newest file."""
+    def newest(self, one_of_a_name: Collection[str] = ()) -> list[Cell]:
+        """Return the cells: of those that differ only in the code, the one whose file is the newest.
+
+        In the experiments `one_of_a_name`, the data set with the newest file replaces others of its name.
+        """
         cells: dict[str, tuple[float, Cell]] = {}
         data: dict[tuple[str, str], tuple[float, str]] = {}
         for file, cell in self._files():
@@ -147,7 +149,8 @@ class Store:
         return [
             cell
             for _, cell in cells.values()
-            if cell.key.get("digest", "") == digests[cell.key["experiment"], cell.key.get("data", "")]
+            if cell.key["experiment"] not in one_of_a_name
+            or cell.key.get("digest", "") == digests[cell.key["experiment"], cell.key.get("data", "")]
         ]
 
     def _files(self) -> Iterator[tuple[Path, Cell]]:

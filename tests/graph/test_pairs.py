@@ -1,5 +1,6 @@
 """Edges as pairs and as tables."""
 
+import warnings
 from collections import deque
 
 import networkx as nx
@@ -154,5 +155,9 @@ def test_sequences_are_read_as_lists():
 def test_floats_that_are_no_ids_are_different_names():
     assert Graph.from_edges(np.array([[1.0, 2.0], [2.0, 3.0]])).name_list() == [1, 2, 3]
     assert Graph.from_edges(np.array([[1.0, 2.0], [2.0, np.inf], [np.inf, 1.0]])).name_list() == [1, 2, np.inf]
+    half = np.array([[1, 2], [2, 3]], np.float16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Graph.from_edges(half).name_list() == [1, 2, 3]
     large = Graph.from_edges(np.array([[1e19, 2e19], [2e19, 3e19], [3e19, 1e19]]))
     assert large.name_list() == [1e19, 2e19, 3e19] and large.num_edges == 3

@@ -193,6 +193,7 @@ def test_directed_graphs_of_any_kind_keep_their_directions(tmp_path: Path) -> No
         for given in (one, [one]):
             np.testing.assert_allclose(model.predict(given), expected, atol=1e-6)
     assert not np.allclose(model.predict(graph.to_undirected()), expected, atol=1e-3)
+    assert model.predict([[(0, 1), (1, 2), (2, 3)]]).shape == (4, 3)
 
 
 def test_paths_may_be_strings(tmp_path: Path) -> None:

@@ -63,6 +63,16 @@ def values_on_arcs(graph: Graph, values: Int64) -> tuple[Int64, Int64]:
     return result, edges[conflicting]
 
 
+def reverse_arcs(graph: Graph) -> Int64:
+    """Return the index of the reverse of every arc of an undirected graph.
+
+    >>> from detours import Graph
+    >>> reverse_arcs(Graph.from_edges([(0, 1), (1, 2)])).tolist()
+    [1, 0, 3, 2]
+    """
+    return _reverses(graph, graph.to_edge_index())
+
+
 def _reverses(graph: Graph, edges: Int64) -> Int64:
     reversed_edges = np.ascontiguousarray(edges[::-1])
     reversed_edges.flags.writeable = False  # like the caller's edges, so that the search is compiled only once

@@ -113,18 +113,14 @@ def from_scipy(matrix: Any) -> EdgeList:
     entries = matrix.tocoo()
     refuse_nan(entries.data, "The matrix")
     if entries.data.dtype.kind not in "bu" and (entries.data < 0).any():  # repeated entries may add up to 0
-        entries = entries.tocsr().tocoo() if _has_repeats(entries) else entries
+        summed = entries.tocsr()
+        entries = summed.tocoo() if summed.nnz < entries.nnz else entries
     # A stored zero is not an edge: SciPy itself treats it as absent (eliminate_zeros).
     nonzero = entries.data != 0
     rows, columns = (entries.row, entries.col) if nonzero.all() else (entries.row[nonzero], entries.col[nonzero])
     edge_index = np.empty((2, len(rows)), dtype=np.int64)
     edge_index[0], edge_index[1] = rows, columns
     return EdgeList(edge_index, shape[0])
-
-
-def _has_repeats(entries: Any) -> bool:
-    positions = np.asarray(entries.row, np.int64) * entries.shape[1] + entries.col
-    return len(np.unique(positions)) < len(positions)
 
 
 def from_csr(indptr: Any, indices: Any) -> EdgeList:

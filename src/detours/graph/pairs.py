@@ -185,7 +185,7 @@ def _column(values: Any) -> NDArray[Any]:
         values = _without_tensors(values)
         integers = all(type(value) is int and -(2**63) <= value < 2**63 for value in values)
         return np.fromiter(values, np.int64 if integers else object, len(values))
-    if values.dtype.kind == "f" and values.size and (np.abs(values) < 2.0**63).all():
+    if values.dtype.kind == "f" and values.size and (np.abs(values, dtype=np.float64) < 2.0**63).all():
         ids = values.astype(np.int64)
         if np.array_equal(ids, values):
             return ids  # pandas converts integers to floats if a column ever had gaps

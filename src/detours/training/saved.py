@@ -103,10 +103,9 @@ class SavedModel:
         """
         level = self.recipe.level
         directed = None if level == "node" else False
-        if level == "node" and isinstance(data, list | tuple) and len(data) == 1:
+        if level == "node" and isinstance(data, list | tuple) and len(data) == 1 and _is_in_memory(data[0]):
             data = data[0]
-        one_graph = is_one_graph(data) and not isinstance(data, str | os.PathLike)
-        single = one_graph and (isinstance(data, Graph) or not hasattr(data, "edge_index"))
+        single = _is_in_memory(data) and (isinstance(data, Graph) or not hasattr(data, "edge_index"))
         if single:
             read = graph_set_of_graphs([data], targets=False, directed=directed)
         else:
@@ -159,6 +158,10 @@ class SavedModel:
         else:
             predicted = (outputs.softmax(1) if self.recipe.task == "classification" else outputs.sigmoid()).numpy()
         return predicted
+
+
+def _is_in_memory(data: Any) -> bool:
+    return is_one_graph(data) and not isinstance(data, str | os.PathLike)
 
 
 def _warn_large_degrees(data: GraphSet, encoder: Encoder) -> None:

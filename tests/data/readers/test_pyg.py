@@ -152,6 +152,7 @@ def test_arcs_are_kept_where_their_features_depend_on_the_direction() -> None:
         data = path([0, 1, 0], edge_attr=torch.tensor(features))
         assert graph_set_of(data).graphs[0].directed is kept
         assert not graph_set_of(path([1], edge_attr=torch.tensor(features))).graphs[0].directed
+    assert not graph_set_of(path([0, 1, 0], edge_attr=torch.full((4, 2), torch.nan))).graphs[0].directed
     repeated = Data(torch.ones(3, 1), ARCS.repeat(1, 2), torch.arange(8), torch.tensor([0, 1, 0]))
     with pytest.warns(DroppedEdgesWarning, match="4 repeated edges"):
         assert not graph_set_of(repeated).graphs[0].directed

@@ -1,13 +1,17 @@
 """Samples of neighbourhoods, padded to one shape: nodes and outputs are those of samples without padding."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
-from detours.training.batches import sampled  # noqa: E402
+from detours.graph import Graph  # noqa: E402
+from detours.training.batches import sampled as module  # noqa: E402
 from detours.training.batches.packed import Batch, Packed  # noqa: E402
-from detours.training.batches.sampled import FixedSamples, SampledNodes  # noqa: E402
+from detours.training.batches.sampled import FixedSamples, SampledNodes, SenderSampler  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
 from tests.training.cases import inputs_of, one_graph, small  # noqa: E402
 
@@ -42,6 +46,44 @@ def test_outputs_are_those_without_padding(model: str) -> None:
     assert fixed.waste() >= 1
 
 
+@pytest.mark.parametrize("directions", ["in", "out", "both"])
+@pytest.mark.parametrize("model", ["mdnn", "plain"])
+def test_samples_of_all_senders_give_the_outputs_of_the_whole_graph(model: str, directions: str) -> None:
+    data = one_graph()
+    source, target = data.graphs[0].to_edge_index()
+    arcs = np.stack([source, target])[:, source < target]  # no node reaches all others
+    data = replace(data, graphs=[Graph.from_edge_index(arcs, 60, directed=True)])
+    options = {"norm": "none", "token_norm": "none", "input_dropout": 0.0, "layers": 1, "pe": 0}
+    changed = {"directed": True, "directions": directions, "neighbours": (-1,) * 5, "precision": "64-true"}
+    recipe = small(data, model=model, **options, **changed)
+    inputs = inputs_of(data, recipe)
+    packed = Packed(inputs, dtype=torch.float64, tokens=model == "mdnn")
+    batches = SampledNodes(packed, inputs, recipe.neighbours, 1, 3, directions)
+    network = network_of(recipe, inputs.x.shape[1], 3).double().eval()
+    (whole,) = SampledNodes(packed, inputs, recipe.neighbours, 1).evaluation()
+    positional, named = arguments(whole, recipe)
+    expected = network(*positional, **named)
+    drawn = 0
+    for batch in batches.evaluation():
+        positional, named = arguments(batch, recipe)
+        torch.testing.assert_close(network(*positional, **named)[batch.rows], expected[batch.ids])
+        assert len(batch.x) < len(whole.x) or directions == "both"
+        drawn += len(batch.x)
+    assert drawn > 60  # with neighbours
+
+
+@pytest.mark.parametrize("directions", ["out", "both"])
+def test_samples_against_the_arcs_have_arcs_of_the_graph(directions: str) -> None:
+    inputs = inputs_of(one_graph(), small(one_graph(), neighbours=(2, 2), directed=True))
+    samples = list(SenderSampler(inputs, (2, 2), 6, directions).epoch(3))
+    assert len(samples) == 6
+    for sampled in samples:
+        ends = sampled.n_id[sampled.edge_index]
+        assert np.array_equal(ends, inputs.edge_index[:, sampled.e_id]) and len(set(sampled.e_id)) == len(sampled.e_id)
+        assert (np.diff(sampled.edge_index[1]) >= 0).all()
+        assert np.isin(sampled.n_id[: sampled.batch_size], ends[0]).any()
+
+
 @pytest.mark.parametrize("batch_size", [1, 7, 1000])
 def test_an_evaluation_by_samples_has_every_node_once(batch_size: int) -> None:
     data = one_graph()
@@ -72,7 +114,7 @@ def test_a_sample_that_does_not_fit_is_not_padded(which: str, monkeypatch: pytes
     sizes = [len(each.x) if which == "nodes" else each.edge_index.size(1) for each in plain.training(1)]
     # a node is always padding
     tight = (max(sizes), 1000) if which == "nodes" else (1000, max(sizes) - 1)
-    monkeypatch.setattr(sampled, "padded_sizes", lambda *_: tight)
+    monkeypatch.setattr(module, "padded_sizes", lambda *_: tight)
     fixed, kinds = FixedSamples(plain), []
     for one, other, size in zip(plain.training(1), fixed.training(1), sizes, strict=True):
         kinds.append(size == max(sizes))

@@ -29,6 +29,7 @@ from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, FileFormatError, InputError, warn_caller
 from detours.graph import Graph
 from detours.graph.disk_rows import digest, new_array
+from detours.graph.edges import Names
 from detours.graph.files.shared.names import pack_names
 
 _FILE_SUFFIXES = {".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".html", ".xlsx", ".pkl", ".pt", ".gz"}
@@ -91,10 +92,19 @@ def _is_saved(graph: Graph, folder: Path) -> bool:
         return False
     try:
         saved = Graph.open(folder)
-        same_names = graph.names is saved.names or graph.name_list() == saved.name_list()
-        return same_names and np.array_equal(graph.edge_index, saved.edge_index)
+        if saved.edges_in_csr_order != graph.edges_in_csr_order or not _are_equal(graph.names, saved.names):
+            return False
+        return graph.edges_in_csr_order or np.array_equal(graph.edge_index, saved.edge_index)
     except FileFormatError:  # damaged
         return False
+
+
+def _are_equal(names: Names | None, others: Names | None) -> bool:
+    if isinstance(names, np.ndarray) and isinstance(others, np.ndarray):
+        return np.array_equal(names, others)
+    if names is None or others is None:
+        return names is others
+    return len(names) == len(others) and all(name == other for name, other in zip(names, others, strict=True))
 
 
 def _refuse_file(folder: Path) -> None:

@@ -19,12 +19,13 @@ from detours.data.readers.tu import read_tu
 from detours.data.sizes import own_name
 from detours.errors import FileFormatError, InputError, short_repr, warn_caller
 from detours.graph import Graph
-from detours.graph.arcs import values_on_arcs
+from detours.graph.arcs import reverse_arcs, values_on_arcs
 from detours.graph.convert import from_pyg
 from detours.graph.graph import build_graph
 
 Folds = list[tuple[Int64, Int64, Int64]]
 _BYTES_PER_NODE = 32  # approximate memory of a graph
+_EDGES_AT_ONCE = 1_000_000  # whose features are compared
 _GRAPH: Literal["graph"] = "graph"
 MASKS = ("train_mask", "val_mask", "test_mask")
 MAX_CLASSES = 20
@@ -223,12 +224,24 @@ def _graph(at: int, data: Any) -> Graph:
 
 def _as_stored(graph: Graph, data: Any, edge_features: NDArray[Any] | None) -> Graph:
     """Return a graph with the arcs of the PyG data if some are one-way, or have other features in one direction."""
-    rows = None if edge_features is None else np.unique(edge_features, axis=0, return_inverse=True)[1].reshape(-1)
-    if not graph.dropped.one_way and (rows is None or not len(values_on_arcs(graph, rows)[1])):
-        return graph
-    directed = build_graph(from_pyg(data), directed=True)
-    contradicted = rows is not None and len(values_on_arcs(directed, rows)[1])  # where an arc is repeated
-    return graph if contradicted and not graph.dropped.one_way else directed
+    depends = edge_features is not None and _depends_on_direction(graph, edge_features)
+    return build_graph(from_pyg(data), directed=True) if graph.dropped.one_way or depends else graph
+
+
+def _depends_on_direction(graph: Graph, features: NDArray[Any]) -> bool:
+    """Return whether both arcs of some edge have other features, and repetitions of an arc the same."""
+    edge_of_arc, _ = values_on_arcs(graph, np.arange(len(features), dtype=np.int64))
+    listed = np.flatnonzero(graph.edge_arc >= 0)
+    repeated_alike = _are_alike(features, listed, edge_of_arc[graph.edge_arc[listed]])
+    return repeated_alike and not _are_alike(features, edge_of_arc, edge_of_arc[reverse_arcs(graph)])
+
+
+def _are_alike(features: NDArray[Any], edges: Int64, others: Int64) -> bool:
+    for start in range(0, len(edges), _EDGES_AT_ONCE):
+        one, other = (features[each[start : start + _EDGES_AT_ONCE]] for each in (edges, others))
+        if not ((one == other) | ((one != one) & (other != other))).all():
+            return False
+    return True
 
 
 def _unbatch(batch: Any) -> list[Any]:

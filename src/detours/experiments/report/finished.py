@@ -37,5 +37,5 @@ def read_finished(folder: Path) -> Finished:
     store = Store(folder)
     # records of networks of several codes are joined, fold by fold
     networks = results(Record(cell) for cell in store if cell.key["experiment"] == EXPERIMENT)
-    cells = store.newest()
+    cells = store.newest(("kernels", "expressiveness", "hard"))
     return Finished(cells, networks, accuracies(cells), read_notes(folder))

@@ -49,7 +49,7 @@ def batches_of(
         return WholeGraph(packed)
     # a step has half as many nodes of the training part, which has about half of all nodes
     eval_batch_size = 2 * recipe.batch_size if recipe.evaluation == "sampled" else None
-    sampled = SampledNodes(packed, inputs, recipe.neighbours, steps, eval_batch_size)
+    sampled = SampledNodes(packed, inputs, recipe.neighbours, steps, eval_batch_size, recipe.directions)
     if not epochs or not may_be_fixed(recipe, packed):
         return sampled
     padded = FixedSamples(sampled)

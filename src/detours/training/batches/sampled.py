@@ -29,6 +29,45 @@ DEVIATIONS = 3
 """Standard deviations of these sizes that are added to the mean: few batches are larger, and these go unpadded."""
 
 
+class SenderSampler:
+    """Seeds with a sample of the nodes whose messages reach them; arcs are those of the graph, sorted by target.
+
+    Args:
+        inputs: The graph as flat arrays.
+        sizes: The number of neighbours to draw in each hop.
+        steps: The number of batches of an epoch.
+        directions: "in", "out" or "both": the neighbours of a node that send messages to it.
+    """
+
+    def __init__(self, inputs: Inputs, sizes: tuple[int, ...], steps: int, directions: str) -> None:
+        along, self.num_nodes, self.directions = inputs.edge_index, len(inputs.x), directions
+        arcs = {"in": (along,), "out": (along[::-1],), "both": (along, along[::-1])}[directions]
+        self.batch_size, self._num_arcs = -(-self.num_nodes // steps), along.shape[1]
+        self._sampler = NeighborSampler(np.concatenate(arcs, axis=1), sizes, self.batch_size, num_nodes=self.num_nodes)
+
+    def __len__(self) -> int:
+        return len(self._sampler)
+
+    def epoch(self, number: int) -> Iterator[Sampled]:
+        """Yield the batches of an epoch."""
+        return map(self._as_in_graph, self._sampler.epoch(number))
+
+    def sample(self, seeds: Int64, batch: int) -> Sampled:
+        """Return one batch with exactly these seeds."""
+        return self._as_in_graph(self._sampler.sample(seeds, batch=batch))
+
+    def _as_in_graph(self, sampled: Sampled) -> Sampled:
+        if self.directions == "in":
+            return sampled
+        # with both directions, an arc may have been drawn at each of its ends
+        arcs, first = np.unique(sampled.e_id % self._num_arcs, return_index=True)
+        is_reversed = (sampled.e_id[first] >= self._num_arcs) if self.directions == "both" else np.True_
+        source, target = sampled.edge_index[:, first]
+        source, target = np.where(is_reversed, (target, source), (source, target))
+        order = np.argsort(target, kind="stable")
+        return sampled._replace(edge_index=np.stack([source, target])[:, order], e_id=arcs[order])
+
+
 class SampledNodes(Batches):
     """Batches of seed nodes with a sample of their neighbourhood.
 
@@ -36,6 +75,7 @@ class SampledNodes(Batches):
         packed: The graph on its device.
         inputs: The graph as flat arrays.
         neighbours: Neighbours to sample in each hop.
+        directions: Those of the network: messages come from in-neighbours, out-neighbours or both.
         steps: The number of batches of an epoch.
         eval_batch_size: Seed nodes per batch of an evaluation, whose samples are drawn once; None to evaluate on the
             whole graph.
@@ -48,12 +88,10 @@ class SampledNodes(Batches):
         neighbours: tuple[int, ...],
         steps: int,
         eval_batch_size: int | None = None,
+        directions: str = "in",
     ) -> None:
         self.packed, self.eval_batch_size = packed, eval_batch_size
-        num_nodes = len(inputs.x)
-        self.sampler = NeighborSampler(
-            inputs.edge_index, sizes=neighbours, batch_size=-(-num_nodes // steps), num_nodes=num_nodes
-        )
+        self.sampler = SenderSampler(inputs, neighbours, steps, directions)
         self.steps = len(self.sampler)
 
     def training(self, epoch: int) -> Iterator[BatchSource]:
@@ -174,7 +212,7 @@ class FixedSamples(Batches):
         )
 
 
-def usual_sizes(sampler: NeighborSampler) -> tuple[int, int]:
+def usual_sizes(sampler: SenderSampler) -> tuple[int, int]:
     """Return node and arc counts that samples rarely exceed."""
     epochs = range(1, 1 + -(-MEASURED // len(sampler)))
     sizes = [(len(sampled.n_id), len(sampled.e_id)) for epoch in epochs for sampled in sampler.epoch(epoch)]
