@@ -144,7 +144,7 @@ class SavedModel:
         network = network_of(self.recipe, inputs.x.shape[1], len(self.classes), inputs.edge_width).to(dtype)
         load_weights(network, self.weights, "the model")
         network = network.to(where).eval()
-        batches = batches_of(self.scaling.apply(inputs), self.recipe, where)
+        batches = batches_of(self.scaling.apply(inputs, self.recipe.precision), self.recipe, where)
         collected = []
         with torch.no_grad():
             for batch in batches.evaluation():

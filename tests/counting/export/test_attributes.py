@@ -65,6 +65,18 @@ def test_attributes_that_gexf_would_take_for_something_else() -> None:
     assert "id__" not in back.edges["C1", "C2"]
 
 
+@pytest.mark.parametrize(("format", "read"), [("gexf", nx.read_gexf), ("graphml", nx.read_graphml)])
+def test_characters_that_xml_cannot_hold(format: str, read: Any) -> None:
+    source, file = molecule(), BytesIO()
+    nx.set_node_attributes(source, "ring\x07\ufffe", "note")
+    nx.set_edge_attributes(source, ["\x01"], "list")
+    write_markup(file, detours.count(source, 5), format)
+    back = read(BytesIO(file.getvalue()))
+    assert back.nodes["C1"]["note"] == r"ring\x07\ufffe" and back.edges["C1", "C2"]["list"] == r"['\x01']"
+    with pytest.raises(InputError, match=r"The node name 'a\\x01' cannot be written to G"):
+        write_markup(file, detours.count(nx.Graph([("a\x01", "b")]), 2), format)
+
+
 def test_parallel_edges_and_loops_are_kept() -> None:
     source = nx.MultiDiGraph([(0, 1, {"road": "a"}), (0, 1, {"road": "b"}), (1, 2), (2, 0), (2, 2), (0, 2)])
     exported = detours.count(source, 2).to_networkx()

@@ -169,24 +169,25 @@ def test_a_failure_does_not_stop_the_queue(tmp_path: Path, data: GraphSet) -> No
     assert reports[0].endswith("failed: no such kernel") and "4 of 4" in reports[1]
 
 
-def test_a_data_set_that_cannot_be_read_does_not_stop_others(tmp_path: Path, data: GraphSet) -> None:
+def test_unreadable_data_or_splits_do_not_stop_others(tmp_path: Path, data: GraphSet) -> None:
     reports: list[str] = []
     queue = new_queue(tmp_path, data, reports=reports)
 
     def load(name: str) -> GraphSet:
         if name == "MUTAG":
             raise InputError("the file is cut off.")
-        return data
+        return replace(data, name=name, folds=[]) if name == "DD" else data
 
     queue.load = load
-    bad = replace(PLAIN, data="MUTAG")
-    also_bad = replace(bad, backbone="gcn")
-    assert set(queue.run([bad, also_bad, PLAIN])) == {bad, also_bad}
-    assert sorted(reports)[1] == "MUTAG: failed: the file is cut off." and "4 of 4" in sorted(reports)[0]
+    bad = [replace(PLAIN, data="MUTAG"), replace(PLAIN, data="MUTAG", backbone="gcn"), replace(PLAIN, data="DD")]
+    assert set(queue.run([*bad, PLAIN])) == set(bad)
+    without_splits, trained, without_data = sorted(reports)
+    assert without_splits.startswith("DD: failed: DD has only some of train_mask")
+    assert "4 of 4" in trained and without_data == "MUTAG: failed: the file is cut off."
     again = new_queue(tmp_path, data)
     again.load = load
     with pytest.raises(InputError, match="the file is cut off"):  # nothing else to do
-        again.run([bad, PLAIN])
+        again.run([bad[0], PLAIN])
 
 
 def test_expected_times_decide_what_is_started(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:

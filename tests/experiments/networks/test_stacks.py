@@ -234,3 +234,4 @@ def test_a_stack_of_finished_runs_is_not_resumed(
         assert new_queue(tmp_path, data, folds=[fold]).run([PLAIN]) == []
     started.clear()
     assert new_queue(tmp_path, data).run([PLAIN]) == [] == started
+    assert ".ckpt" not in suffixes(tmp_path)

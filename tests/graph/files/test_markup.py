@@ -204,7 +204,7 @@ def test_pajek_has_edges_or_arcs(tmp_path):
 
 
 def test_names_with_a_number_sign_in_adjacency_lists(tmp_path):
-    path = put(tmp_path, "g.adjlist", "#b x y\nC#1 C#2 C#3 # a comment\nC#2 C#3\t#another\n")
+    path = put(tmp_path, "g.adjlist", "#b x y\nC#1 C#2 C#3 # a comment\nC#2 C#3\t#another\nC#1 C#2# one\nC#1 C#2#\n")
     assert edges(Graph.read(path)) == [("C#1", "C#2"), ("C#1", "C#3"), ("C#2", "C#3")]
 
 

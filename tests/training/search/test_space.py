@@ -131,6 +131,13 @@ def test_no_two_trials_are_the_same() -> None:
             some.trial(models[0], number)
 
 
+def test_structures_are_kept_together() -> None:
+    space = Space.of({"space": {"hidden": [4, 8, 16], "lr": [1e-3, 1e-2]}})
+    some = Draws(task(8), space, {}, 0, 4, ["plain"])
+    assert some.structures(range(some.available(9))) == [[0, 1], [2, 3], [4, 5]]
+    assert some.structures(range(1, 4)) == [[1], [2, 3]]
+
+
 def test_structures_are_different_while_there_are_others() -> None:
     space = Space.of({"space": {"hidden": [4, 8, 16, 32], "lr": {"low": 1e-3, "high": 1e-2}}})
     for seed in range(5):

@@ -12,6 +12,7 @@ from detours.counting.export.columns import Columns, edge_columns, node_columns
 from detours.errors import InputError
 from detours.graph.arcs import locate
 from detours.graph.convert import library
+from detours.graph.files.markup import check_xml_names, xml_text
 
 if TYPE_CHECKING:
     from detours.arrays import Int64
@@ -41,6 +42,7 @@ def to_networkx(result: Detours, attributes: bool) -> Any:
 
 def write_markup(file: IO[bytes], result: Detours, format: str) -> None:
     """Write a GEXF or GraphML file with all attributes and counts; unsupported values are written as strings."""
+    check_xml_names(result.graph.name_list(), "GEXF" if format == "gexf" else "GraphML")
     graph = to_networkx(result, attributes=True)
     of_nodes = [attrs for _, attrs in graph.nodes(data=True)]
     of_edges = [attrs for _, _, attrs in graph.edges(data=True)]
@@ -49,7 +51,9 @@ def write_markup(file: IO[bytes], result: Detours, format: str) -> None:
             if value is None:
                 del attrs[name]
             elif not isinstance(value, str | int | float | bool) and not (format == "gexf" and name == "viz"):
-                attrs[name] = str(value)
+                attrs[name] = xml_text(str(value))
+            elif isinstance(value, str):
+                attrs[name] = xml_text(value)
     if format == "gexf":
         times = () if graph.graph.get("mode") == "dynamic" else ("start", "end")  # of a graph that changes
         _fit_gexf(of_nodes, ("id", "parents", "spells", "slices", *times))

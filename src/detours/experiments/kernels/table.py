@@ -86,8 +86,8 @@ def _complete(repeats: Mapping[int, Mapping[int, Cell]]) -> dict[int, list[Cell]
 
 
 def _order(key: tuple[str, str]) -> tuple[int, int]:
-    row, data = key
     """Return the place of a row and a data set; those of other versions are the last."""
+    row, data = key
     rows = list(ROWS)
     return rows.index(row) if row in rows else len(rows), DATA.index(data) if data in DATA else len(DATA)
 

@@ -17,7 +17,7 @@ from shutil import disk_usage
 from typing import TYPE_CHECKING, Any
 
 from detours.atomic import make_folder
-from detours.data import GraphSet
+from detours.data import GraphSet, Splits
 from detours.errors import DetoursError, InputError
 from detours.experiments.networks.entries import Entry, cost, num_weights
 from detours.experiments.networks.records import pack, plain_settings, read_records
@@ -96,20 +96,24 @@ class Queue:
         self.device = chosen_device(wanted.device)
         self.work = Store(store.folder / WORK, keep_old=store.keep_old)
         self.records = read_records(store)
-        self._data: GraphSet | None = None
+        self._data: tuple[GraphSet, Splits] | None = None
         self._sources: dict[str, tuple[str, str]] = {}
         """The digests of data and splits of the data sets that were loaded."""
         self._unreadable: dict[str, DetoursError] = {}
 
     def missing(self, entry: Entry) -> set[tuple[int, int]]:
         """Return fold and seed of the runs without a record, or with one of other data if the data were loaded."""
+        return self.wanted.runs(entry) - self._settled(entry)
+
+    def _settled(self, entry: Entry) -> set[tuple[int, int]]:
+        """Return fold and seed of the runs with a record."""
         key = entry.recipe(**self.wanted.settings(entry)).key()
         settings = plain_settings(key) | ({"precision": self.wanted.precision} if self.wanted.precision else {})
         code = None if self.store.keep_old else key["code"]
         records = [record for record in self.records if record.entry == entry and record.made_by(settings, code)]
         if (source := self._sources.get(entry.data)) is not None:
             records = [record for record in records if record.source == source]
-        return self.wanted.runs(entry) - {run for record in records for run in record.settled()}
+        return {run for record in records for run in record.settled()}
 
     def run(self, entries: Iterable[Entry], minutes: float = inf) -> list[Entry]:
         """Train entries until the time is over, and return those that are not finished. Data sets that cannot be read
@@ -188,9 +192,12 @@ class Queue:
         self.report(f"{name}: {finished} of {len(runs)} runs in {seconds:.0f} s{sentence}")
         return time_left
 
-    def _loaded(self, name: str) -> GraphSet:
-        if self._data is None or self._data.name != name:
-            self._data = self.load(name)
+    def _loaded(self, name: str) -> tuple[GraphSet, Splits]:
+        from detours.data import splits
+
+        if self._data is None or self._data[0].name != name:
+            data = self.load(name)
+            self._data = data, splits(data)
         return self._data
 
     def _cell(self, run: Run) -> Cell | None:
@@ -198,19 +205,23 @@ class Queue:
 
     def _runs(self, entry: Entry) -> list[Run]:
         """Return the runs to train: those without a record, and those of an interrupted stack."""
-        from detours.data import splits
-        from detours.training.runs import runs_of
         from detours.training.stacks import with_interrupted
 
-        data = self._loaded(entry.data)
-        settings = self.wanted.settings(entry)
-        folds, seeds = (sorted({run[index] for run in self.wanted.runs(entry)}) for index in (0, 1))
-        settings |= {"ks": (settings.pop("k", None),), "seeds": seeds, "every": CHECKPOINT_EVERY}
-        runs = runs_of(data, splits(data), self.work, numbers=folds, **settings)
+        runs = self._runs_of(entry, self.wanted.runs(entry))
         self._sources[entry.data] = runs[0].recipe.digest, runs[0].recipe.splits
         missing = self.missing(entry)
         wanted = [run for run in runs if (run.recipe.fold, run.recipe.seed) in missing or self._cell(run) is not None]
         return with_interrupted(runs, wanted) if missing else wanted
+
+    def _runs_of(self, entry: Entry, which: Iterable[tuple[int, int]]) -> list[Run]:
+        """Return the runs of an entry with these folds and these seeds."""
+        from detours.training.runs import runs_of
+
+        data, parts = self._loaded(entry.data)
+        settings = self.wanted.settings(entry)
+        folds, seeds = (sorted(set(each)) for each in zip(*which, strict=True))
+        settings |= {"ks": (settings.pop("k", None),), "seeds": seeds, "every": CHECKPOINT_EVERY}
+        return runs_of(data, parts, self.work, numbers=folds, **settings)
 
     def _train_stacks(self, runs: Sequence[Run], deadline: float) -> Iterator[list[Run]]:
         """Train runs together, in smaller stacks if memory is short; yield the diverged runs of each stack."""
@@ -258,7 +269,9 @@ class Queue:
         pack(self.store, entry, finished, self.work, diverged, self.wanted.folds)
         self.records = read_records(self.store)
         if len(finished) + len(failed) == len(runs):
-            discard_checkpoints(runs)
+            settled = self._settled(entry)
+            recorded = self._runs_of(entry, settled)
+            discard_checkpoints([run for run in recorded if (run.recipe.fold, run.recipe.seed) in settled])
             for run in runs:
                 for ending in (".json", ".csv"):
                     run.path.with_suffix(ending).unlink(missing_ok=True)

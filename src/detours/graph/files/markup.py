@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
@@ -24,7 +24,7 @@ from detours.graph.files.shared.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
-_COMMENT = re.compile(rb"(?m)(?:^|(?<=\s))#.*$")
+_COMMENT = re.compile(rb"(?m)(?:^|(?<=\s))#.*$|#(?:\s.*)?$")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MAX_IMPLICIT = 100_000  # vertices of a Pajek network without lines
 _SECTIONS = ("network", "arcs", "edges", "arcslist", "edgeslist")
@@ -221,7 +221,7 @@ def _integer(name: Hashable) -> int | None:
 
 def write_graphml(edges: EdgeList, path: Path) -> None:
     """Write a GraphML file."""
-    _check_names(edges, "GraphML", _is_xml)
+    check_xml_names(edges.name_list(), "GraphML")
     _write(edges, path, lambda nx, graph, file: nx.write_graphml(graph, file))
 
 
@@ -232,26 +232,42 @@ def write_gml(edges: EdgeList, path: Path) -> None:
 
 def write_gexf(edges: EdgeList, path: Path) -> None:
     """Write a GEXF file."""
-    _check_names(edges, "GEXF", _is_xml)
+    check_xml_names(edges.name_list(), "GEXF")
     _write(edges, path, lambda nx, graph, file: nx.write_gexf(graph, file))
 
 
 def write_pajek(edges: EdgeList, path: Path) -> None:
     """Write a Pajek network; names with blanks are quoted."""
-    _check_names(edges, "a Pajek network", lambda name: '"' not in name and _is_word(name.replace(" ", "")))
+    _check_names(edges.name_list(), "a Pajek network", lambda name: '"' not in name and _is_word(name.replace(" ", "")))
     _write(edges, path, lambda nx, graph, file: nx.write_pajek(graph, file))
 
 
 def write_adjlist(edges: EdgeList, path: Path) -> None:
     """Write an adjacency list; # and % start comments, { and < other kinds of files."""
-    _check_names(edges, "an adjacency list", lambda name: _is_word(name) and "#" not in name and name[0] not in "%{<")
+    _check_names(
+        edges.name_list(), "an adjacency list", lambda name: _is_word(name) and "#" not in name and name[0] not in "%{<"
+    )
     join = "\n".join  # without the comments of nx.write_adjlist, which hold the time
     _write(edges, path, lambda nx, graph, file: file.write((join(nx.generate_adjlist(graph)) + "\n").encode()))
 
 
-def _check_names(edges: EdgeList, kind: str, is_read_back: Callable[[str], bool]) -> None:
+def check_xml_names(names: Iterable[Hashable], kind: str) -> None:
+    """Raise `InputError` if a name has a character that XML cannot hold."""
+    _check_names(names, kind, _is_xml)
+
+
+def xml_text(text: str) -> str:
+    r"""Return a text with a backslash escape, as of Python, for each character that XML cannot hold.
+
+    >>> xml_text("a\x07")
+    'a\\x07'
+    """
+    return _NOT_XML.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def _check_names(names: Iterable[Hashable], kind: str, is_read_back: Callable[[str], bool]) -> None:
     """Raise `InputError` if a name would be read back as another one, or not at all."""
-    for name in edges.name_list():
+    for name in names:
         if not is_read_back(str(name)):
             others = ".gml or .npz" if is_read_back is _is_xml else ".graphml or .npz"
             raise InputError(f"The node name {name!r} cannot be written to {kind}; write {others}.")

@@ -91,9 +91,10 @@ class Scaling:
         """Return the identity."""
         return cls(np.zeros(width, np.float32), np.ones(width, np.float32))
 
-    def apply(self, inputs: Inputs) -> Inputs:
-        """Return the inputs with scaled features."""
-        return replace(inputs, x=(inputs.x - self.shift) / self.scale)
+    def apply(self, inputs: Inputs, precision: str) -> Inputs:
+        """Return the inputs with scaled features, rounded as the precision of the recipe asks for."""
+        dtype: type[np.floating[Any]] = np.float64 if precision == "64-true" else np.float32
+        return replace(inputs, x=(inputs.x.astype(dtype) - self.shift) / self.scale)
 
     def to_json(self) -> dict[str, Any]:
         return {"shift": self.shift.tolist(), "scale": self.scale.tolist()}

@@ -85,7 +85,7 @@ class Fit:
         with torch.device("meta"):
             wide = network_of(recipes[0], inputs.x.shape[1], outputs, inputs.edge_width)
         self.stack = Stack(networks, self.device, self.dtype, wide)
-        inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype)
+        inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype, recipes[0].precision)
         mixed = recipes[0].precision == "bf16-mixed"
         # several processes sum their gradients in full precision
         self.linear_dtype = torch.bfloat16 if mixed and fabric.world_size == 1 else None
@@ -340,14 +340,14 @@ def _call(batch: Batch, recipe: Recipe) -> Call:
 
 
 def _scaled(
-    inputs: Inputs, scalings: Sequence[Scaling], device: torch.device, dtype: torch.dtype
+    inputs: Inputs, scalings: Sequence[Scaling], device: torch.device, dtype: torch.dtype, precision: str
 ) -> tuple[Inputs, tuple[Tensor, Tensor] | None]:
     """Scale the features here if all replicas scale them alike; otherwise return [R, width] of each."""
     if not scalings:
         return inputs, None
     shift, scale = (np.stack([getattr(each, name) for each in scalings]) for name in ("shift", "scale"))
     if (shift == shift[0]).all() and (scale == scale[0]).all():
-        return scalings[0].apply(inputs), None
+        return scalings[0].apply(inputs, precision), None
     return inputs, (torch.from_numpy(shift).to(device, dtype), torch.from_numpy(scale).to(device, dtype))
 
 

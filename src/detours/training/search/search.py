@@ -194,10 +194,8 @@ class Search:
             for model in self.models:
                 self._train_trials([self.draws.trial(model, number) for number in numbers], Effort.FULL)
             return
-        step = self.draws.per_structure
-        for start in range(numbers.start, numbers.stop, step):
+        for structure in self.draws.structures(numbers):
             for model in self.models:
-                structure = range(start, min(start + step, numbers.stop))
                 self._train_trials([self.draws.trial(model, number) for number in structure], Effort.SHORT)
         for model in self.models:
             self._train_trials(self._promoted(model), Effort.FULL)

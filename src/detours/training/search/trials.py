@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 from zlib import crc32
 
@@ -17,7 +18,7 @@ from detours.training.loop import PER_REPLICA
 from detours.training.recipe import DROPOUTS, MODELS, Recipe, recipe, settings, shipped_recipe
 from detours.training.search.space import Domains, Space
 
-ATTEMPTS = 200
+ATTEMPTS = 1_000
 """Draws of a structure before a space counts as one without possible, or without other, networks."""
 
 REDRAWS = 20
@@ -73,6 +74,7 @@ class Draws:
         self.data, self.fixed, self.seed, self.per_structure = data, dict(fixed), seed, per_structure
         self.space, self.models = space.fixed(fixed), tuple(models)
         self._trials: list[Drawn] = []
+        self._structure_of: list[int] = []
         self._recipes: set[tuple[Recipe, ...]] = set()
         self._shapes: set[tuple[Any, ...]] = set()
         self._num_structures = 0
@@ -96,6 +98,10 @@ class Draws:
         settings = self._trials[number][model]
         self.recipe({**settings, **self.fixed})  # raises for fixed settings of another model
         return Trial(model, number, settings)
+
+    def structures(self, numbers: range) -> list[list[int]]:
+        """Return the numbers of trials, those of a structure together."""
+        return [list(each) for _, each in groupby(numbers, key=self._structure_of.__getitem__)]
 
     def today(self, model: str) -> Trial:
         """Return the current recipe of the data set, or the preset if it has none, as a trial."""
@@ -125,6 +131,7 @@ class Draws:
             return False
         self._recipes.add(self._recipes_of(drawn))
         self._trials.append(drawn)
+        self._structure_of.append(self._num_structures)
         return True
 
     def _seen(self, drawn: Drawn) -> bool:
@@ -165,7 +172,7 @@ class Draws:
             if repeated is None and not self._seen(drawn):
                 repeated = drawn
         if not possible:
-            raise InputError(f"{ATTEMPTS} draws from the space gave no network that is possible: {impossible}")
+            raise InputError(f"{ATTEMPTS:,} draws from the space gave no network that is possible: {impossible}")
         return repeated
 
     def _of_model(self, model: str, shared: Settings, structure: int, attempt: int) -> Settings:
