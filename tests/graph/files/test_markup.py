@@ -204,8 +204,9 @@ def test_pajek_has_edges_or_arcs(tmp_path):
 
 
 def test_names_with_a_number_sign_in_adjacency_lists(tmp_path):
-    path = put(tmp_path, "g.adjlist", "#b x y\nC#1 C#2 C#3 # a comment\nC#2 C#3\t#another\nC#1 C#2# one\nC#1 C#2#\n")
-    assert edges(Graph.read(path)) == [("C#1", "C#2"), ("C#1", "C#3"), ("C#2", "C#3")]
+    lines = "#b x y\n#\nC#1 C#2 # a comment\nC#2 C#3\t#another\nC#3 C#4# one\nC#4 C#5#\nC#5 C#6\n"
+    path = put(tmp_path, "g.adjlist", lines)
+    assert edges(Graph.read(path)) == [(f"C#{number}", f"C#{number + 1}") for number in range(1, 6)]
 
 
 def test_adjacency_lists(tmp_path):

@@ -53,11 +53,18 @@ def tune(
     show_space: Annotated[
         bool, typer.Option("--show-space", help="Print the default search space of the data as a file for --space.")
     ] = False,
-    trials: Annotated[int, typer.Option(min=1, metavar="N", help="Number of settings to try for each network.")] = 54,
+    trials: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Number of settings to try for each network; fewer if the space has no others."
+        ),
+    ] = 54,
     draws: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", help="Number of consecutive trials that share a structure and are trained together."
+            min=1,
+            metavar="N",
+            help="Maximum number of consecutive trials that share a structure and are trained together.",
         ),
     ] = 6,
     budget: Annotated[

@@ -331,11 +331,11 @@ def _folds_from_masks(data: Any, level: str) -> Folds | None:
     return [(np.flatnonzero(train), np.flatnonzero(val), np.flatnonzero(test)) for train, val, test in folds]
 
 
-def _replace_unknown(y: Any, folds: Folds) -> tuple[Any, Any]:
+def _replace_unknown(y: NDArray[Any], folds: Folds) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Replace values that occur only at nodes or graphs in no fold: these are placeholders for unknown targets.
 
     They become NaN for labels, else the target of some other node, so that they do not change the task or the classes.
-    Return the targets and which of them are such others; `None` if there are none.
+    Return the targets, and whether each is now that of another node; `None` if none is.
     """
     used = np.zeros(len(y), bool)
     rows = np.concatenate([part for fold in folds for part in fold])
@@ -350,9 +350,9 @@ def _replace_unknown(y: Any, folds: Folds) -> tuple[Any, Any]:
     else:
         unknown, fill_value = np.isnan(y), known[0]
     unknown &= ~used.reshape(-1, *[1] * (y.ndim - 1))
-    invented = unknown.reshape(len(y), -1).any(axis=1)
-    is_said = fill_value is np.nan
-    return np.where(unknown, fill_value, y), None if is_said or not invented.any() else invented
+    filled = np.where(unknown, fill_value, y)
+    replaced = (unknown & (filled == filled)).reshape(len(y), -1).any(axis=1)  # NaN is no other's target
+    return filled, replaced if replaced.any() else None
 
 
 def _load(path: Path) -> Any:

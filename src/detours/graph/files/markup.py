@@ -24,7 +24,7 @@ from detours.graph.files.shared.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
-_COMMENT = re.compile(rb"(?m)(?:^|(?<=\s))#.*$|#(?:\s.*)?$")
+_COMMENT = re.compile(rb"(?m)(?:^|(?<=\s))#.*$|#(?:[^\S\n].*)?$")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MAX_IMPLICIT = 100_000  # vertices of a Pajek network without lines
 _SECTIONS = ("network", "arcs", "edges", "arcslist", "edgeslist")

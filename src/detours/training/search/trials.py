@@ -49,7 +49,7 @@ class Draws:
 
     Every `per_structure` consecutive trials are one structure: they differ only in settings in which replicas of one
     network may differ. A structure has fewer trials if there are no others. The first structures are the known points
-    of the space; the others are different ones while the space has any.
+    of the space; another one is repeated only if 20 draws gave no new structure.
 
     Args:
         data: The data set.
