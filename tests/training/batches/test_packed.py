@@ -201,3 +201,13 @@ def test_standardised_columns() -> None:
     np.testing.assert_allclose(scaled[:, 2], x[:, 2])  # a constant has nothing to be scaled by
     again = Scaling.from_json(scaling.to_json())
     assert np.array_equal(again.shift, scaling.shift) and np.array_equal(again.scale, scaling.scale)
+
+
+def test_features_are_scaled_in_the_precision_of_the_network() -> None:
+    data = one_graph()
+    inputs = inputs_of(data, small(data))
+    scaling = Scaling.of(np.random.default_rng(0).normal(1, 3, inputs.x.shape))
+    exact = (inputs.x.astype(np.float64) - scaling.shift) / scaling.scale
+    found = {precision: scaling.apply(inputs, precision).x for precision in ("64-true", "32-true", "bf16-mixed")}
+    assert [each.dtype for each in found.values()] == [np.float64, np.float32, np.float32]
+    assert np.array_equal(found["64-true"], exact) and not np.array_equal(found["32-true"], exact)
