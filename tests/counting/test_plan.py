@@ -110,6 +110,20 @@ def test_hubs_do_not_inflate_the_bound() -> None:
     assert detours.count(graph, 6).edge.max() == n - 1
 
 
+def wheel(rim: int) -> detours.Graph:
+    on_rim = np.arange(1, rim + 1)
+    return detours.Graph.from_edges(np.array([[*0 * on_rim, *on_rim], [*on_rim, *on_rim[1:], 1]]).T)
+
+
+def test_a_sample_goes_on_where_the_best_engine_takes_long() -> None:
+    """Closed forms walk through the hub again and again; a search of it takes less time than their estimate allows."""
+    plan = detours.explain(wheel(30_000), 4)
+    assert plan.engine == "search" and plan.sure and plan.estimate.longer is None
+    assert "rows" in str(plan)
+    small = wheel(3000)
+    assert np.array_equal(detours.count(small, 4, engine="search").edge, detours.count(small, 4, engine="rows").edge)
+
+
 def test_more_threads_than_work_are_not_started() -> None:
     assert detours.count(nx.cycle_graph(5), 5, n_jobs=10_000).cycles[5] == 1
 

@@ -20,6 +20,8 @@ from detours.errors import EngineError, InputError
 
 ENOUGH = 1e-3
 """Seconds of an estimate that is good enough: estimating another engine would take as long."""
+SHARE_OF_TIME = 0.05
+"""The share of the time of the best engine that may go into finding out the unknown time of another."""
 SHARE_OF_MEMORY = 0.5
 """Without a memory limit, engines that need more than this share of the machine's memory are a last resort."""
 
@@ -169,10 +171,14 @@ def _choose(eligible: list[Engine], task: Task, compare_all: bool) -> Plan:
         elif compare_all:
             others.append(_candidate(engine, task))
     chosen = _best(compared)
+    if chosen.seconds < inf:  # a small share of it, to learn whether an engine of unknown time is faster
+        compared = [_looked_at_longer(each, SHARE_OF_TIME * chosen.seconds) for each in compared]
+        chosen = _best(compared)
     assert chosen.estimate is not None
     lines = (str(each) for each in (*compared, *others) if each is not chosen) if compare_all else ()
-    run = partial(chosen.engine.run, task, chosen.estimate)
-    return Plan(task, chosen.engine.name, chosen.estimate, run, tuple(lines))
+    estimate = replace(chosen.estimate, longer=None)
+    run = partial(chosen.engine.run, task, estimate)
+    return Plan(task, chosen.engine.name, estimate, run, tuple(lines))
 
 
 def _candidate(engine: Engine, task: Task) -> Candidate:
@@ -184,6 +190,13 @@ def _candidate(engine: Engine, task: Task) -> Candidate:
         return Candidate(engine, error=error)
     limit = SHARE_OF_MEMORY * (machine_memory() or inf) if task.memory is None else task.memory
     return Candidate(engine, estimate, fits=estimate.bytes <= limit)
+
+
+def _looked_at_longer(candidate: Candidate, seconds: float) -> Candidate:
+    """Return a candidate with an estimate that took these seconds more, if that may help."""
+    if candidate.estimate is None or candidate.estimate.longer is None or not candidate.fits:
+        return candidate
+    return replace(candidate, estimate=candidate.estimate.longer(seconds) or candidate.estimate)
 
 
 def _best(candidates: list[Candidate]) -> Candidate:

@@ -18,6 +18,7 @@ cluster with it, see `on_disk/whole_graph.py`, which cuts the work of an engine 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -82,6 +83,8 @@ class Estimate:
     """What the engine does, in a few words with the most important figures."""
     prepared: Any = field(default=None, compare=False, repr=False)
     """The prepared count, with a method ``run(tally, n_jobs, progress)`` unless the engine overrides `Engine.run`."""
+    longer: Callable[[float], Estimate | None] | None = field(default=None, compare=False, repr=False)
+    """Where the time is unknown: a better estimate, given the seconds it may take, or None if these change nothing."""
 
 
 class Engine(ABC):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detours.counting.engines.base import Tally
-from detours.counting.engines.search.count import SearchCount, Worker, sample_steps
+from detours.counting.engines.search.count import Sample, SearchCount, Worker
 from detours.counting.engines.threads import Progress
 from detours.counting.shrink.chains import contract
 from detours.counting.shrink.cyclic_part import Cyclic
@@ -197,7 +197,7 @@ def test_nothing_to_count() -> None:
         detours, cycles, _ = search(graph, 5)
         assert not detours.any()
         assert cycles == [0, 0, 0, 0]
-        assert sample_steps(SearchCount(Cyclic(*csr(graph), graph.is_directed()), 5), 64, 2**21).steps == 0
+        assert Sample(SearchCount(Cyclic(*csr(graph), graph.is_directed()), 5), 64).steps(2**21).steps == 0
 
 
 def test_k_beyond_the_longest_cycle() -> None:
@@ -280,16 +280,32 @@ def test_estimate_is_close_and_repeatable() -> None:
     worker.assign(0, search.num_roots)
     while worker.advance():
         pass
-    estimate = sample_steps(search, 64, 2**21)
+    estimate = Sample(search, 64).steps(2**21)
     assert estimate.complete
     assert worker.steps / 2 < estimate.steps < worker.steps * 2
-    assert sample_steps(SearchCount(cyclic, 7), 64, 2**21).steps == estimate.steps
+    assert Sample(SearchCount(cyclic, 7), 64).steps(2**21).steps == estimate.steps
 
 
 def test_estimate_of_a_hopeless_search_is_fast_and_incomplete() -> None:
-    estimate = sample_steps(SearchCount(Cyclic(*csr(nx.complete_graph(60))), 20), 64, 100_000)
+    estimate = Sample(SearchCount(Cyclic(*csr(nx.complete_graph(60))), 20), 64).steps(100_000)
     assert not estimate.complete
     assert estimate.steps > 60 * 100_000 / 64
+
+
+def test_steps_of_a_hub_are_projected_from_its_first_arcs() -> None:
+    """All of the work is that of one root, of which nothing would be known before it is done."""
+    hub = nx.gnm_random_graph(3000, 6000, seed=1)
+    hub.add_edges_from((3000, node) for node in range(3000))
+    search = SearchCount(Cyclic(*csr(hub)), 5)
+    worker = search.worker()
+    worker.assign(0, search.num_roots)
+    while worker.advance():
+        pass
+    sample = Sample(search, 64)
+    assert not sample.steps(2**10).complete
+    estimate = sample.steps(worker.steps // 2)
+    assert estimate.complete and worker.steps / 8 < estimate.steps < worker.steps * 8
+    assert sample.steps(2 * worker.steps).complete
 
 
 def test_nci1() -> None:

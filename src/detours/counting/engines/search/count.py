@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detours.arrays import Int64, read_only
+from detours.arrays import Float64, Int64, read_only
 from detours.counting.engines.base import Tally
 from detours.counting.engines.search import loops_numba as loops
 from detours.counting.engines.search.loops_numba import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space
@@ -22,6 +22,7 @@ from detours.counting.shrink.cyclic_part import Cyclic, Reduced
 from detours.errors import EngineError
 
 FEWEST_ROOTS = 32  # completed roots that suffice for an estimate
+LEAST_PART = 1 / 4  # of the first arcs of a root that suffices for an estimate of its steps
 GOLDEN = (5**0.5 - 1) / 2  # its first n multiples modulo 1 are spread evenly, for any n
 STEPS = 2**22  # steps of the search between two checks of `stop`: a few hundredths of a second
 
@@ -134,6 +135,11 @@ class Worker:
     def _reset(self) -> None:
         self._space.state[0] = (-1, 0, -1, 0)
 
+    @property
+    def pending(self) -> bool:
+        """Whether there is more to do."""
+        return bool(self._pending)
+
     def advance(self, steps: int = STEPS) -> bool:
         """Search for about ``steps`` steps, without the GIL; return True if there is more to do."""
         if not self._pending:
@@ -145,7 +151,14 @@ class Worker:
         if steps_left > 0:
             self._pending.pop(0)
             self._reset()
-        return bool(self._pending)
+        return self.pending
+
+    def part_of_root(self) -> float:
+        """Return the share of first arcs of the current root that are done."""
+        mode, roots, _ = self._pending[0]
+        at, ptr = self._space.state[0], self.search.graphs[mode].first_ptr
+        begin, end = ptr[roots[at["root"]]], ptr[roots[at["root"]] + 1]
+        return float((end - at["first"]) / max(1, end - begin))
 
     def run(self, first: int, last: int, stop: Stop) -> None:
         """Search from the roots first .. last - 1, or until ``stop[0]`` is set."""
@@ -173,26 +186,39 @@ def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
     }
 
 
-def sample_steps(search: SearchCount, sample: int, limit: int) -> Steps:
-    """Estimate the steps of a search from some roots; the same on every machine.
+class Sample:
+    """A search from some roots, to estimate the steps of the whole; the same on every machine.
 
-    Roots are drawn by degree, evenly spaced, so that hubs are not missed. ``limit`` bounds the steps of the sample per
-    mode; if it is reached, only the roots searched until then count, which are spread just as evenly.
+    Roots are drawn by degree, evenly spaced, so that hubs are not missed. Where the sample is cut short, only the roots
+    searched until then count, which are spread just as evenly; if they are few, as where one hub takes most of the
+    time, the steps of the last one are projected from its first arcs.
     """
-    total, complete, nodes = 0.0, True, search.num_nodes
-    for mode, graph in search.graphs.items():
-        roots, share = np.arange(nodes), np.full(nodes, 1 / max(1, nodes))
-        if sample < nodes:
-            degree = np.diff(graph.first_ptr)
-            chance = (degree / max(1, degree.sum()) + 1 / nodes) / 2
-            cumulative = np.cumsum(chance)
-            points = (np.arange(sample) * GOLDEN % 1 + 0.5 / sample) % 1
-            roots = np.minimum(np.searchsorted(cumulative, points * cumulative[-1]), nodes - 1)
-            share = chance[roots]
-        worker = Worker(search)
-        steps_of_root = worker.enqueue(mode, roots)
-        finished = not worker.advance(limit)
-        num_searched = max(1, int(np.count_nonzero(steps_of_root)))
-        complete = complete and (finished or num_searched > FEWEST_ROOTS)
-        total += float((steps_of_root / share).sum()) / num_searched
-    return Steps(total, complete)
+
+    def __init__(self, search: SearchCount, size: int):
+        self._parts: list[tuple[Worker, Int64, Float64]] = []
+        nodes = search.num_nodes
+        for mode, graph in search.graphs.items():
+            roots, share = np.arange(nodes), np.full(nodes, 1 / max(1, nodes))
+            if size < nodes:
+                degree = np.diff(graph.first_ptr)
+                chance = (degree / max(1, degree.sum()) + 1 / nodes) / 2
+                cumulative = np.cumsum(chance)
+                points = (np.arange(size) * GOLDEN % 1 + 0.5 / size) % 1
+                roots = np.minimum(np.searchsorted(cumulative, points * cumulative[-1]), nodes - 1)
+                share = chance[roots]
+            worker = Worker(search)
+            self._parts.append((worker, worker.enqueue(mode, roots), share))
+
+    def steps(self, limit: int) -> Steps:
+        """Go on until the sample has had ``limit`` steps per mode, and estimate the steps of the search."""
+        total, complete = 0.0, True
+        for worker, steps_of_root, share in self._parts:
+            while worker.pending and worker.steps < limit:
+                worker.advance(min(limit - worker.steps, STEPS))
+            num_searched, steps = max(1, int(np.count_nonzero(steps_of_root))), steps_of_root / share
+            if worker.pending and num_searched <= FEWEST_ROOTS:
+                part = worker.part_of_root()
+                complete = complete and part >= LEAST_PART
+                steps[num_searched - 1] /= max(part, LEAST_PART) ** 2  # the later first arcs close more cycles
+            total += float(steps.sum()) / num_searched
+        return Steps(total, complete)

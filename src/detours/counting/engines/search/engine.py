@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from detours.counting.engines.base import Engine, Estimate, Task
 from detours.counting.shrink.cyclic_part import Cyclic
+
+if TYPE_CHECKING:
+    from detours.counting.engines.search.count import Sample, SearchCount
 
 SECONDS_PER_STEP = 9e-9  # approximate time of one step
 SECONDS_PER_ARC = 90e-9  # time before and after the search: to find the chains, and to write the counts of every arc
@@ -15,6 +19,7 @@ SECONDS_PER_FAR_ARC = 170e-9  # additional time for an arc whose ends are far ap
 FAR = 2**14  # by more nodes than this
 BYTES_PER_ARC = 24
 START_SECONDS = 150e-6  # time of a count on the smallest graph
+LONGEST_SAMPLE = 10.0  # seconds
 
 
 class SearchEngine(Engine):
@@ -33,17 +38,36 @@ class SearchEngine(Engine):
         return START_SECONDS + SECONDS_PER_ARC * task.cyclic.num_arcs + SECONDS_PER_STEP * steps / task.n_jobs
 
     def estimate(self, task: Task) -> Estimate:
-        from detours.counting.engines.search.count import SearchCount, sample_steps
+        from detours.counting.engines.search.count import Sample, SearchCount
 
         count = SearchCount(task.cyclic, task.k)
-        expected = sample_steps(count, *_sample_size(task))
-        how = f"bounded depth-first search, about {expected.steps:.2g} steps"
-        if not expected.complete:
-            how = f"bounded depth-first search, more than {expected.steps:.2g} steps: the sample did not finish"
+        size, limit = _sample_size(task)
+        return _Sampled(task, count, Sample(count, size)).estimate(limit)
+
+
+class _Sampled(NamedTuple):
+    """A count with a sample of its search."""
+
+    task: Task
+    search: SearchCount
+    sample: Sample
+
+    def estimate(self, limit: int) -> Estimate:
+        """Estimate from ``limit`` steps of the sample."""
+        task, expected = self.task, self.sample.steps(limit)
         seconds = START_SECONDS + (SECONDS_PER_ARC + SECONDS_PER_FAR_ARC * _far(task.cyclic)) * task.cyclic.num_arcs
-        seconds += SECONDS_PER_STEP * expected.steps / task.n_jobs if expected.complete else inf
-        size = task.n_jobs * count.bytes_per_worker + BYTES_PER_ARC * task.cyclic.num_arcs + task.result_bytes
-        return Estimate(seconds, size, how, count)
+        size = task.n_jobs * self.search.bytes_per_worker + BYTES_PER_ARC * task.cyclic.num_arcs + task.result_bytes
+        how = "bounded depth-first search, {} {:.2g} steps"
+        if expected.complete:
+            seconds += SECONDS_PER_STEP * expected.steps / task.n_jobs
+            return Estimate(seconds, size, how.format("about", expected.steps), self.search)
+
+        def longer(seconds: float) -> Estimate | None:
+            more = int(min(seconds, LONGEST_SAMPLE) / SECONDS_PER_STEP)
+            return self.estimate(more) if more > 2 * limit else None
+
+        how = how.format("more than", expected.steps) + ": the sample did not finish"
+        return Estimate(inf, size, how, self.search, longer)
 
 
 def _far(cyclic: Cyclic) -> float:
