@@ -149,8 +149,13 @@ def test_labels_of_graphs_of_any_kind() -> None:
     single.add_node(0, label="O")
     data = load([path, labelled([path])[0], single], y=[0, 1, 0])
     assert texts(data.labels) == ["CNC", "CNC", "O"] and texts(data.edge_labels) == ["12", "12", ""]
+    path.nodes[1]["label"] = np.nan
+    assert load([path, single], y=[0, 1]).labels is None
     path.nodes[1].pop("label")
     assert load([path, single], y=[0, 1]).labels is None
+    path.add_node(1, label=2**62)
+    with pytest.raises(InputError, match=r"integers must be below 2\^62 in size, but one is 4611686018427387904"):
+        load([path, single], y=[0, 1])
     igraph = pytest.importorskip("igraph")
     drawn = igraph.Graph(3, [(0, 1), (1, 2)], vertex_attrs={"label": list("CNC")}, edge_attrs={"label": [1, 2]})
     data = load([drawn], y=[0])
@@ -159,8 +164,9 @@ def test_labels_of_graphs_of_any_kind() -> None:
 
 def test_labels_of_molecules() -> None:
     chem = pytest.importorskip("rdkit.Chem")
-    data = load([chem.MolFromSmiles("CC=O"), chem.MolFromSmiles("N")], y=[0, 1])
-    assert texts(data.labels) == ["CCO", "N"] and texts(data.edge_labels) == ["SINGLEDOUBLE", ""]
+    data = load([chem.MolFromSmiles("CC=O"), chem.MolFromSmiles("N"), chem.MolFromSmiles("c1ccccc1")], y=[0, 1, 1])
+    assert texts(data.labels) == ["CCO", "N", "C" * 6]
+    assert texts(data.edge_labels) == ["SINGLEDOUBLE", "", "AROMATIC" * 6]
 
 
 def test_pyg_data() -> None:

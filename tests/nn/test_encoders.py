@@ -25,6 +25,17 @@ def by_formula(encoder: HopEncoder, x: Tensor) -> Tensor:
     return 6**0.5 * torch.einsum("h,hnc->nc", encoder.scores.softmax(0), units)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("of_weight", [torch.float16, torch.float32, torch.float64, torch.int64])
+def test_weights_of_any_type_give_the_type_of_x(dtype: torch.dtype, of_weight: torch.dtype) -> None:
+    x, counts = torch.randn(4, 3, dtype=dtype), torch.tensor([3, 3, 1, 1, 7, 7, 2])
+    found = hop_features(x, ARCS, 2, weight=counts.to(of_weight), both=True)
+    expected = hop_features(x.double(), ARCS, 2, weight=counts.double(), both=True)
+    torch.testing.assert_close(
+        found, expected.to(dtype), rtol=4 * torch.finfo(dtype).eps, atol=4 * torch.finfo(dtype).eps
+    )
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_output_and_gradients(dtype: torch.dtype) -> None:
     encoder, x = given(dtype)

@@ -148,6 +148,9 @@ def _strata(data: GraphSet, units: Int64, num_units: int) -> Int64:
         return np.where(data.unknown, -1, _strata(known, units, num_units))
     if data.task != "classification":
         return np.zeros(num_units, np.int64)
+    if data.pairs is None:
+        strata: Int64 = data.targets.max(initial=0) - data.targets  # in the order of the rows below
+        return strata
     class_counts = np.zeros((num_units, int(data.targets.max(initial=0)) + 1), np.int64)
     np.add.at(class_counts, (units, data.targets), 1)
     return np.unique(class_counts, axis=0, return_inverse=True)[1].reshape(-1)

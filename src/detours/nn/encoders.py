@@ -139,11 +139,13 @@ def hop_features(
             [0., 1., 1., 0., 0., 1.]])
     """
     blocks = [x]
+    if weight is not None:  # counts are integers, or may have another precision than x
+        weight = weight.to(torch.promote_types(x.dtype, torch.float32))
     for arcs in (edge_index, edge_index.flip(0)) if both else (edge_index,):
         for weights in (None, weight) if weight is not None else (None,):
             scaled, _ = gcn_norm(arcs, weights, x, loops=0.0)
             state = x
             for _ in range(hops):
                 state = segment_sum(scaled.unsqueeze(1) * gather(state, arcs[0]), arcs[1], x.size(0))
-                blocks.append(state)
+                blocks.append(state.to(x.dtype))
     return torch.cat(blocks, dim=1)

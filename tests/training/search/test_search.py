@@ -375,6 +375,22 @@ def _gone_on(search: Search) -> Search:
     return search
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"draws": 0}, "draws must be an integer of at least 1, but it is 0"),
+        ({"draws": 2.5}, "draws must be an integer"),
+        ({"seed": -1}, "seed must be an integer of at least 0, but it is -1"),
+        ({"budget": "a"}, "budget must be a number of at least 0, or None for no limit, but it is 'a'"),
+        ({"budget": float("nan")}, "budget must be a number"),
+        ({"space": [1]}, "space must be a Space, a mapping, the path of a TOML file, or None"),
+    ],
+)
+def test_wrong_arguments_of_a_search(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        tune(rings(40), device="cpu", **wrong)
+
+
 def test_inner_parts_keep_pairs_together_and_need_more_than_one_unit() -> None:
     data = rings(40)
     for outer, inner in zip(stratified_splits(data), inner_splits(data, stratified_splits(data)), strict=True):

@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from detours.arrays import Int64
+from detours.errors import InputError
 
 TEXT = 1 << 62
 """Integers from here on stand for short texts, those below its negative for long ones."""
 SHORT = 7
 """The most bytes of a text that is kept in its integer."""
+_long_texts: dict[int, str] = {}
+"""The longer texts that were read, for messages."""
 
 
 class Labels(NamedTuple):
@@ -46,6 +49,9 @@ def labels_of(graph: Any, nodes: bool = True, edges: bool = True) -> Labels:
 def as_integers(labels: Sequence[Hashable]) -> Int64:
     """Return labels as int64: texts become integers that depend on the text alone, so that all data sets agree.
 
+    Raises:
+        InputError: If an integer is as large as those that stand for texts.
+
     >>> as_integers([1, 2.0]).tolist(), [as_given(number) for number in as_integers(["C", "Cl"])]
     ([1, 2], ['C', 'Cl'])
     """
@@ -53,25 +59,42 @@ def as_integers(labels: Sequence[Hashable]) -> Int64:
 
 
 def _as_integer(label: Hashable) -> int:
-    if isinstance(label, int | np.integer) or (isinstance(label, float) and label.is_integer()):
+    if isinstance(label, int | np.integer) or (isinstance(label, float | np.floating) and label.is_integer()):
+        if abs(int(label)) >= TEXT:
+            raise InputError(
+                f"labels that are integers must be below 2^62 in size, but one is {label}; give it as text."
+            )
         return int(label)
-    content = str(label).encode()
+    text = str(label)
+    content = text.encode()
     if len(content) <= SHORT:
         return TEXT + int.from_bytes(b"\x01" + content, "big")
-    return -TEXT - int.from_bytes(sha256(content).digest()[:SHORT], "big")
+    number = -TEXT - int.from_bytes(sha256(content).digest()[:SHORT], "big")
+    _long_texts[number] = text
+    return number
 
 
 def as_given(number: int) -> int | str:
-    """Return a label for a message: the integer or the text that was given; only the hash of a long text is known."""
+    """Return a label for a message: the integer or the text that was given.
+
+    Of a text of more than `SHORT` bytes that was not read by this process, as that of a saved model, only the hash is
+    known.
+    """
     if number >= TEXT:
         content = (int(number) - TEXT).to_bytes(SHORT + 1, "big").lstrip(b"\x00")[1:]
         return content.decode(errors="replace")
-    return int(number) if number > -TEXT else f"a text with hash {-TEXT - int(number):x}"
+    if number > -TEXT:
+        return int(number)
+    return _long_texts.get(int(number), f"a text with hash {-TEXT - int(number):x}")
+
+
+def _is_nan(label: Hashable) -> bool:
+    return isinstance(label, float | np.floating) and bool(np.isnan(label))
 
 
 def _attribute(rows: Iterable[Any]) -> list[Any] | None:
-    """The last entry of every row, or None if all of them are None."""
-    labels = [row[-1] for row in rows]
+    """The last entry of every row, None where it is NaN, or None if all of them are None."""
+    labels = [None if _is_nan(row[-1]) else row[-1] for row in rows]
     return None if all(label is None for label in labels) else labels
 
 

@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from detours.checks import check_choice
+from detours.checks import check_choice, check_integer
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.training.loop import PER_REPLICA
@@ -71,7 +71,9 @@ class Draws:
     ) -> None:
         for model in models:
             check_choice("model", model, MODELS)
-        self.data, self.fixed, self.seed, self.per_structure = data, dict(fixed), seed, per_structure
+        self.data, self.fixed = data, dict(fixed)
+        self.seed = check_integer("seed", seed, minimum=0)
+        self.per_structure = check_integer("draws", per_structure, minimum=1)
         self.space, self.models = space.fixed(fixed), tuple(models)
         self._trials: list[Drawn] = []
         self._structure_of: list[int] = []

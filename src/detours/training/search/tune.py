@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from detours.checks import check_number
 from detours.data import Split, Splits
-from detours.errors import DetoursError
+from detours.errors import DetoursError, InputError, short_repr
 from detours.store import Store
 from detours.training.door import check_settings, data_of, folds_of, read_folds
 from detours.training.search.scores import Scored
@@ -88,6 +90,8 @@ def tune(
     (['epochs', 'hidden', 'layers', 'lr', 'model'], 1)
     """
     check_settings(settings)
+    if budget is not None:
+        check_number("budget", budget, minimum=0, otherwise="None for no limit")
     chosen_folds = read_folds(folds)
     data = data_of(dataset, name, chosen_folds)
     indices, parts = folds_of(data, chosen_folds)
@@ -125,4 +129,10 @@ def space_of(given: Space | Mapping[str, Any] | str | Path | None, level: str) -
         return Space.default(level)
     if isinstance(given, Space):
         return given
-    return Space.of(given) if isinstance(given, Mapping) else Space.read(Path(given))
+    if isinstance(given, Mapping):
+        return Space.of(given)
+    if not isinstance(given, str | PathLike):
+        raise InputError(
+            f"space must be a Space, a mapping, the path of a TOML file, or None, but it is {short_repr(given)}."
+        )
+    return Space.read(Path(given))
