@@ -52,6 +52,8 @@ def test_accepts_every_kind_of_graph() -> None:
     for graph, result in zip(graphs, results, strict=True):
         assert_same(result, detours.count(graph, 3))
     assert [result.edge.tolist() for result in results] == [[1] * 4, [1] * 6, [4] * 12, [0, 0], []]
+    assert results.edge.tolist() == [1] * 10 + [4] * 12 + [0, 0]
+    np.testing.assert_array_equal(results.by_length, np.concatenate([result.by_length for result in results]))
 
 
 def molecules() -> list[nx.Graph]:
@@ -83,7 +85,7 @@ def test_is_a_sequence() -> None:
     assert [len(result.edge) for result in results[1:]] == [6, 10]
     assert [len(result.edge) for result in reversed(results)] == [10, 6, 3]
     for beyond in (3, -4):
-        with pytest.raises(IndexError):
+        with pytest.raises(IndexError, match="graphs, numbered from 0, but not"):
             results[beyond]
 
 

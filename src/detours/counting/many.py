@@ -31,7 +31,9 @@ class DetoursList(Sequence[Detours]):
     def __getitem__(self, index: int | slice) -> Detours | list[Detours]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        index = range(len(self.graphs))[index]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self):,} graphs, numbered from 0, but not {index}")
+        index %= len(self)
         arcs = slice(self._arc_offsets[index], self._arc_offsets[index + 1])
         cycles = None if self.whole._arc_cycles is None else self.whole._arc_cycles[arcs]
         counts = self.whole.arc_by_length[arcs], cycles
@@ -40,14 +42,14 @@ class DetoursList(Sequence[Detours]):
     def __len__(self) -> int:
         return len(self.graphs)
 
-    @cached_property
+    @property
     def edge(self) -> Int64:
         """k-DeN of the edges of all graphs, one graph after the other, each in the caller's order."""
-        return np.concatenate([d.edge for d in self]) if len(self) else np.empty(0, np.int64)
+        return self.whole.edge
 
-    @cached_property
+    @property
     def by_length(self) -> Int64:
-        return np.concatenate([d.by_length for d in self]) if len(self) else np.empty((0, self.whole.k - 1), np.int64)
+        return self.whole.by_length
 
     @property
     def node(self) -> Int64:
