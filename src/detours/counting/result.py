@@ -246,7 +246,8 @@ class Detours:
         cycle_L is length_(L-1). There is one row for each edge that the caller gave, in that order; with ``once``, one
         row for each edge of the graph, even if both directions or repeats were given, and none for loops.
 
-        Names that are all integers or all strings keep their type; any others become strings, as `str` writes them.
+        Names that are all integers or all strings keep their type; any others become strings, as `str` writes them;
+        two nodes that would become the same, such as 1 and "1", are an `InputError`.
         """
         return export.as_pandas(export.edge_tables(self, once))
 

@@ -101,6 +101,22 @@ def test_names_of_a_graph_from_a_file_keep_their_type(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("one", "other"), [(1, "1"), (1.0, "1.0"), ((1, 2), "(1, 2)"), (True, "True")])
+def test_names_that_a_table_would_merge_are_refused(one: Any, other: Any, tmp_path: Path) -> None:
+    result = square_with_a_diagonal([one, "a", other, "b"])
+    edges, nodes = tmp_path / "edges.parquet", tmp_path / "nodes.npz"
+    for write in (
+        result.to_pandas,
+        result.nodes_to_pandas,
+        result.to_arrow,
+        lambda: result.to_parquet(edges),
+        lambda: write_result(result, nodes=nodes),
+    ):
+        with pytest.raises(InputError, match=r"the nodes .* and .* have the same name in a table, '.*'; rename one"):
+            write()
+    assert not list(tmp_path.iterdir()) and result.to_networkx().number_of_nodes() == 4
+
+
 def test_a_table_of_many_rows_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = detours.count(nx.circulant_graph(50, [1, 2]), 3)
     table = result.to_pandas()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Int64
 from detours.counting.export.columns import Columns, edge_columns, node_columns
+from detours.errors import InputError, short_repr
 from detours.graph.arcs import locate
 from detours.graph.convert import library
 
@@ -25,14 +27,22 @@ def node_names(graph: Graph) -> NDArray[Any] | None:
     """Return the names of all nodes as one column, or None if nodes are numbered from 0.
 
     Integers stay integers (int64) and strings stay strings. Names of any other type, or of several types, become
-    strings by `str`, since most table formats hold one type in a column.
+    strings by `str`, since most table formats hold one type in a column; raise `InputError` if two become the same.
     """
     names = graph.names
     if names is None or isinstance(names, np.ndarray):
         return names
     if all(_is_int64(name) for name in names):
         return np.array(names, np.int64)
-    return np.array([str(name) for name in names], object)
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        text = next(text for text, times in Counter(texts).items() if times > 1)
+        one, other, *_ = (name for name in names if str(name) == text)
+        raise InputError(
+            f"the nodes {short_repr(one)} and {short_repr(other)} have the same name in a table, {text!r}; "
+            "rename one of them and count again."
+        )
+    return np.array(texts, object)
 
 
 def _is_int64(name: object) -> bool:
