@@ -27,10 +27,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
 
     It is compressed if the name ends in .gz.
     """
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file to write.")
-    if path.exists() and not path.is_file():  # such as /dev/null, which a file would replace
-        raise InputError(f"{path} is a device; give the name of a file to write.")
+    check_target(path)
     with disk_errors_named(path), atomic_file(path) as raw:
         if path.suffix.lower() == ".gz":
             # No name or time in the header: the same graph always gives the same bytes.
@@ -38,6 +35,14 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
                 yield cast(IO[bytes], compressed)
         else:
             yield raw
+
+
+def check_target(path: Path) -> None:
+    """Raise `InputError` if a file of this name would replace something else."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the name of a file to write.")
+    if path.exists() and not path.is_file():  # such as /dev/null
+        raise InputError(f"{path} is a device; give the name of a file to write.")
 
 
 @contextmanager

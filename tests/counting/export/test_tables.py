@@ -117,6 +117,17 @@ def test_names_that_a_table_would_merge_are_refused(one: Any, other: Any, tmp_pa
     assert not list(tmp_path.iterdir()) and result.to_networkx().number_of_nodes() == 4
 
 
+def test_names_that_are_no_text_are_refused_by_tables_in_utf8(tmp_path: Path) -> None:
+    result, path = square_with_a_diagonal(["a\udc80", "b", "c", "d"]), tmp_path / "edges.parquet"
+    for write in (result.to_arrow, lambda: result.to_parquet(path), lambda: write_result(result, nodes=path)):
+        with pytest.raises(InputError, match=r"the node name 'a\\udc80' cannot be written as UTF-8; rename the node"):
+            write()
+    if TEXT == "str":
+        with pytest.raises(InputError, match="cannot be written as UTF-8"):
+            result.to_pandas()
+    assert not path.exists()
+
+
 def test_a_table_of_many_rows_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = detours.count(nx.circulant_graph(50, [1, 2]), 3)
     table = result.to_pandas()

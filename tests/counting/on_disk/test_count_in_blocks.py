@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -281,6 +282,19 @@ def test_all_threads_share_the_memory_limit(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(in_blocks, "plan_blocks", watched)
     detours.count(sparse(), 4, out=tmp_path / "out", n_jobs=3, memory_limit="1GB")
     assert seen[-1] == 3
+
+
+def test_a_table_that_cannot_be_written_is_refused_before_the_count(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "folder.parquet").mkdir()
+    before = os.listdir(tmp_path)
+    with pytest.raises(InputError, match=r"folder\.parquet is a folder; give the name of a file to write\."):
+        detours.count(sparse(), 3, out=tmp_path / "folder.parquet")
+    for name, message in (("a\udc80", "cannot be written as UTF-8; rename the node"), (1, "have the same name")):
+        graph = nx.Graph([(name, "1"), ("1", "b"), ("b", name)])
+        with pytest.raises(InputError, match=message):
+            detours.count(graph, 3, out=tmp_path / "counts.parquet")
+    assert os.listdir(tmp_path) == before
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.npz", "x.csv.gz"])

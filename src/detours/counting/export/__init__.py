@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +48,26 @@ def node_names(graph: Graph) -> NDArray[Any] | None:
 
 def _is_int64(name: object) -> bool:
     return isinstance(name, int | np.integer) and not isinstance(name, bool) and -(2**63) <= int(name) < 2**63
+
+
+def check_names(graph: Graph) -> None:
+    """Raise `InputError` if the names cannot be a column of a Parquet file: to be called before long work."""
+    names = node_names(graph)
+    if names is not None and names.dtype == object:
+        with names_as_utf8():
+            for name in names:
+                name.encode()
+
+
+@contextmanager
+def names_as_utf8() -> Iterator[None]:
+    """Raise `InputError` if a name is no valid text, as one of a file in another encoding."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the node name {short_repr(error.object)} cannot be written as UTF-8; rename the node and count again."
+        ) from None
 
 
 def edge_tables(result: Detours, once: bool = False) -> Iterator[Columns]:
@@ -94,12 +115,15 @@ def node_tables(result: Detours) -> Iterator[Columns]:
 def as_pandas(tables: Iterable[Columns]) -> Any:
     """Concatenate tables with the same columns into a pandas DataFrame."""
     pandas = library("pandas", "'detours[tables]'")
-    return pandas.DataFrame(_concatenate(tables))
+    with names_as_utf8():
+        return pandas.DataFrame(_concatenate(tables))
 
 
 def as_arrow(tables: Iterable[Columns]) -> Any:
     """Concatenate tables with the same columns into an Arrow table."""
-    return library("pyarrow", "pyarrow").table(_concatenate(tables))
+    pyarrow = library("pyarrow", "pyarrow")
+    with names_as_utf8():
+        return pyarrow.table(_concatenate(tables))
 
 
 def _concatenate(tables: Iterable[Columns]) -> Columns:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.export import node_names
+from detours.counting.export import names_as_utf8, node_names
 from detours.counting.export.columns import Columns, npz_arrays
 from detours.errors import InputError, escape_control
 
@@ -66,7 +66,8 @@ def write_parquet(file: IO[bytes], tables: Iterable[Columns]) -> None:
 
     writer = None
     for columns in tables:
-        table = pyarrow.table(columns)
+        with names_as_utf8():
+            table = pyarrow.table(columns)
         writer = writer or pyarrow.parquet.ParquetWriter(file, table.schema)
         writer.write_table(table)
     if writer is not None:

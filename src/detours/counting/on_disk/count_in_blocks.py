@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from detours.arrays import Int64
+from detours.atomic import check_target
 from detours.checks import check_jobs, parse_bytes
 from detours.containers import fingerprint
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress, Stop, run_ranges
+from detours.counting.export import check_names
 from detours.counting.export.files import check_parquet
 from detours.counting.finished import ARRAYS, GRAPH, frozen, open_counts
 from detours.counting.on_disk.cluster import connect, run_blocks
@@ -57,6 +59,8 @@ def count_in_blocks(
     plan_blocks(empty, k, engine=engine)  # raises before anything is written if no engine can do it
     if table is not None:
         check_parquet(table)
+        check_target(table)
+        check_names(graph)
         kept = table.with_name(f"{table.name}.blocks")
     elif kept is not None:
         _refuse_file(kept)
