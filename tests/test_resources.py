@@ -111,9 +111,11 @@ def test_readers_keep_the_memory_limit(tmp_path: Path, name: str) -> None:
         assert detours.Graph.read(tmp_path / "saved").num_edges == 8000
 
 
-def test_counts_larger_than_the_machine_are_refused() -> None:
+@pytest.mark.parametrize("out", [None, "folder", "counts.parquet"])
+def test_counts_larger_than_the_machine_are_refused(tmp_path: Path, out: str | None) -> None:
     with pytest.raises(InputError, match=r"arcs by length up to k = 2000000000 take .* this machine has"):
-        detours.count(nx.complete_graph(5), 2_000_000_000)
+        detours.count(nx.complete_graph(5), 2_000_000_000, out=None if out is None else tmp_path / out)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_matrix_of_scipy_still_reads(tmp_path: Path) -> None:

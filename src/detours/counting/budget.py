@@ -1,4 +1,4 @@
-"""Limits on listing: the number of items, and the time."""
+"""Limits: the memory of a result, and the number of items and the time of listing."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from detours.checks import check_integer, check_number
-from detours.errors import BudgetExceeded
+from detours.checks import check_integer, check_number, readable_bytes
+from detours.containers import machine_memory
+from detours.errors import BudgetExceeded, InputError
+from detours.graph import Graph
 
 Item = TypeVar("Item")
+
+
+def check_size(graph: Graph, k: int) -> None:
+    """Refuse counts that need more memory than the machine has, as for a k far beyond the number of nodes."""
+    size, available = 8 * (k - 1) * graph.num_arcs * (1 + graph.directed), machine_memory()
+    if available is not None and size > available:
+        raise InputError(
+            f"the counts of {graph.num_arcs:,} arcs by length up to k = {k} take {readable_bytes(size)}, and this "
+            f"machine has {readable_bytes(available)}; no path here has more than {graph.num_nodes - 1:,} edges"
+        )
 
 
 def within_budget(

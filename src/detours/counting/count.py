@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from detours.checks import check_choice, check_flag, check_k, parse_bytes, readable_bytes
-from detours.containers import machine_memory, reading_within
-from detours.counting.budget import within_budget
+from detours.checks import check_choice, check_flag, check_k, parse_bytes
+from detours.containers import reading_within
+from detours.counting.budget import check_size, within_budget
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress
 from detours.counting.many import DetoursList
@@ -245,7 +245,7 @@ def _named(batches: Iterator[list[Any]], graph: Graph) -> Iterator[list[tuple[An
 
 def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
     _check_length(k)
-    _check_memory(graph, k)
+    check_size(graph, k)
     if check_flag("chordless", chordless):
         from detours.counting.cycles.chordless import ChordlessEngine
 
@@ -279,16 +279,6 @@ def check_undirected(graph: Graph) -> None:
 def _check_length(k: int) -> None:
     if k >= 2**31:
         raise InputError(f"k = {k} is more edges than any path can have; give at most {2**31 - 1}")
-
-
-def _check_memory(graph: Graph, k: int) -> None:
-    """Refuse counts that need more memory than the machine has, as for a k far beyond the number of nodes."""
-    size, available = 8 * (k - 1) * graph.num_arcs * (1 + graph.directed), machine_memory()
-    if available is not None and size > available:
-        raise InputError(
-            f"the counts of {graph.num_arcs:,} arcs by length up to k = {k} take {readable_bytes(size)}, and this "
-            f"machine has {readable_bytes(available)}; no path here has more than {graph.num_nodes - 1:,} edges"
-        )
 
 
 def _run(graph: Graph, plan: Plan, chordless: bool, progress: Progress | None) -> Detours:

@@ -15,6 +15,7 @@ from detours.arrays import Int64
 from detours.atomic import check_target
 from detours.checks import check_jobs, parse_bytes
 from detours.containers import fingerprint
+from detours.counting.budget import check_size
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.export import check_names
@@ -157,6 +158,7 @@ def _start_or_resume(folder: Path, graph: Graph, k: int, engine: str, parallel: 
 
     def layout() -> dict[str, Any]:
         if not too_large:
+            check_size(graph, k)
             cyclic.append(Cyclic(graph.indptr, graph.indices, graph.directed))
             try:
                 options: dict[str, Any] = {"n_jobs": parallel, "memory_limit": limit, "fewer_threads": False}
