@@ -35,14 +35,14 @@ SHARED = ".graph"  # where a graph that is not on disk is saved for workers to o
 _TEMPORARY = (SHARED, ".reverse-*", ".*.part", f".{MANIFEST}.*")
 """What a count needs only while it runs, or leaves incomplete when it is killed."""
 _DIFFERENCES = {
-    "graph": "another graph",
     "directed": "another way to take the arcs (directed or not)",
+    "graph": "another graph",
     "k": "k = {}",
     "engine": "engine = {!r}",
     "version": "version {} of detours",
     "form": "another form of the folder",
 }
-"""How the message for a folder of another count names the difference."""
+"""How the message for a folder of another count names the first difference; `directed` is part of "graph" too."""
 
 
 def reverse_folder(folder: Path, graph: str) -> Path:
