@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import detours
 from detours import count, count_many
 from detours.errors import InputError
 from detours.graph import Graph
@@ -126,9 +127,10 @@ def test_igraph_both_ways():
 def test_igraph_names_that_cannot_be_names():
     igraph = pytest.importorskip("igraph")
     ring = igraph.Graph.Ring(3)
-    for names in ([[1], [2], [3]], ["a", "a", "b"]):
+    for names in ([[1], [2], [3]], ["a", "a", "b"], ["a", "b", None], ["a", "b", float("nan")]):
         ring.vs["name"] = names
         assert Graph.from_any(ring).name_list() == [0, 1, 2]
+        assert sorted(detours.count(ring, 2).to_networkx()) == [0, 1, 2]
 
 
 def test_rustworkx():

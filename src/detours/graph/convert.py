@@ -14,7 +14,7 @@ import numpy as np
 from detours.arrays import Int32, Int64
 from detours.errors import InputError, short_repr
 from detours.graph.edges import MAX_NODES, EdgeList, as_integers, as_numpy, check_edge_index, refuse_nan
-from detours.graph.pairs import from_edge_view, is_edge_view, is_tensor, read_list
+from detours.graph.pairs import from_edge_view, is_edge_view, is_missing, is_tensor, read_list
 
 ACCEPTED = (
     "a detours Graph, a NetworkX, igraph or rustworkx graph, a SciPy sparse matrix, an edge_index of shape (2, edges), "
@@ -192,7 +192,7 @@ def from_igraph(graph: Any) -> EdgeList:
         weights = [weight for weight in graph.es["weight"] if weight is not None]
         refuse_nan(as_numpy(weights, "weight"), 'The edge attribute "weight"')
     names = graph.vs["name"] if "name" in graph.vs.attributes() else None
-    if names is not None and not _are_distinct(names):
+    if names is not None and not _can_be_names(names):
         names = None
     return EdgeList(
         edge_index,
@@ -204,9 +204,9 @@ def from_igraph(graph: Any) -> EdgeList:
     )
 
 
-def _are_distinct(names: list[Any]) -> bool:
+def _can_be_names(names: list[Any]) -> bool:
     try:
-        return len(set(names)) == len(names)
+        return len(set(names)) == len(names) and not any(map(is_missing, names))
     except TypeError:  # lists and the like cannot be names
         return False
 

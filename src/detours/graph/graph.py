@@ -120,7 +120,7 @@ class Graph(CsrGraph):
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return a graph from an igraph graph, directed if it is; vertex names are kept if they are unique."""
+        """Return a graph from an igraph graph, directed if it is; names are kept if none is missing or repeated."""
         return _build(convert.from_igraph(graph), directed, strict)
 
     @classmethod

@@ -149,7 +149,7 @@ def from_names(sources: list[Any], targets: list[Any]) -> EdgeList:
     index: dict[Any, int] = {}
     for pair in zip(sources, targets, strict=True):
         for name in pair:
-            if _is_missing(name):
+            if is_missing(name):
                 raise InputError(f"the edge {short_repr(pair)} lacks a node; remove it.")
             try:
                 index.setdefault(name, len(index))
@@ -164,7 +164,8 @@ def from_names(sources: list[Any], targets: list[Any]) -> EdgeList:
     return EdgeList(np.array(ends, np.int64).reshape(2, -1), len(names), tuple(names), "lines")
 
 
-def _is_missing(name: Any) -> bool:
+def is_missing(name: Any) -> bool:
+    """Return whether this stands for no value: None, NaN and the like."""
     try:
         return name is None or bool(name != name)
     except TypeError:  # pandas.NA is neither equal nor unequal to itself
