@@ -1,4 +1,5 @@
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from detours.checks import (
     check_jobs,
     check_k,
     check_number,
+    check_path,
     parse_bytes,
     readable_bytes,
 )
@@ -113,6 +115,14 @@ def test_readable_sizes() -> None:
     powers = [readable_bytes(2**power) for power in (0, 10, 21, 33, 43, 55)]
     assert powers == ["1 B", "1 KB", "2 MB", "8 GB", "8 TB", "32,768 TB"]
     assert [readable_bytes(size) for size in (999, 1000, 1023 * 2**10)] == ["999 B", "1,000 B", "1,023 KB"]
+
+
+def test_paths() -> None:
+    for path in ("counts", Path("counts")):
+        assert check_path("out", path) == Path("counts")
+    for wrong in (5, b"counts", "", None, ["counts"]):
+        with pytest.raises(InputError, match=r"^out must be a path, as a string or a pathlib\.Path, but it is .*\.$"):
+            check_path("out", wrong)
 
 
 def test_jobs() -> None:

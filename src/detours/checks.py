@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection
 from importlib.util import find_spec
 from numbers import Real
+from pathlib import Path
 from typing import Any, NoReturn
 
 from detours.errors import EngineError, InputError, short_repr
@@ -117,6 +118,19 @@ def check_flag(name: str, value: Any, *, otherwise: str = "", hint: str = "") ->
     if not (numpy_bool or isinstance(value, int)) or value not in (0, 1):
         _refuse(name, "True or False", value, otherwise, hint)
     return bool(value)
+
+
+def check_path(name: str, value: Any) -> Path:
+    """Return `value`, a string or another path, as a `Path`, or raise `InputError`; an empty string is refused.
+
+    >>> check_path("out", 5)
+    Traceback (most recent call last):
+        ...
+    detours.errors.InputError: out must be a path, as a string or a pathlib.Path, but it is 5.
+    """
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or not os.fspath(value):
+        _refuse(name, "a path, as a string or a pathlib.Path", value)
+    return Path(value)
 
 
 def parse_bytes(limit: object, name: str = "memory_limit") -> int | None:

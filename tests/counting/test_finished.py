@@ -37,6 +37,18 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
         detours.Detours.open(tmp_path / "counts")
 
 
+def test_folders_and_files_are_strings_or_paths() -> None:
+    triangle = [(0, 1), (1, 2), (2, 0)]
+    for name, use in (
+        ("out", lambda path: detours.count(triangle, 2, out=path)),
+        ("folder", detours.Detours.open),
+        ("path", detours.count(triangle, 2).to_parquet),
+    ):
+        for path in (5, b"counts", ""):
+            with pytest.raises(InputError, match=rf"{name} must be a path, as a string or a pathlib\.Path, but it is"):
+                use(path)
+
+
 def test_names_that_cannot_be_stored_are_refused_before_the_work(tmp_path: Path) -> None:
     graph = nx.Graph([(object(), 1), (1, 2)])
     with pytest.raises(InputError, match="cannot be stored"):

@@ -60,6 +60,12 @@ def test_arrow():
     assert Graph.from_any(table).directed and Graph.from_pandas(table).num_arcs == 4
 
 
+@pytest.mark.parametrize("given", [[(0, 1)], {"source": [0], "target": [1]}, "edges.csv"])
+def test_other_tables_are_refused(given):
+    with pytest.raises(InputError, match=r"from_pandas takes a table of pandas, Polars or Arrow, but .* was given\."):
+        Graph.from_pandas(given)
+
+
 def test_missing_names_and_repeated_columns_are_refused():
     missing = pandas.DataFrame({"source": ["a", None], "target": ["b", "c"]}).convert_dtypes()
     with pytest.raises(InputError, match=r"the edge \(<NA>, 'c'\) lacks a node"):

@@ -62,6 +62,28 @@ assert not heavy, heavy
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_paths_are_strings_or_paths():
+    graph = Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    for use in (Graph.read, Graph.open, graph.save, graph.write):
+        for path in (5, b"graph", ""):
+            with pytest.raises(InputError, match=r"(path|folder) must be a path, as a string or a pathlib\.Path, but"):
+                use(path)
+
+
+def test_an_opened_graph_stays_usable_in_another_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = nx.karate_club_graph()
+    Graph.from_edges(source.edges).save("graph")
+    opened, copied, counted, in_parts = (Graph.open("graph") for _ in range(4))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    copied.save("copy")
+    assert opened == Graph.open("copy")
+    expected = detours.count(source, 3).cycles
+    assert detours.count(counted, 3, out="counts").cycles == expected
+    assert detours.count(in_parts, 3, out="parts", memory_limit="200KB").cycles == expected
+
+
 @pytest.mark.parametrize(("name", "value"), [("directed", "no"), ("directed", 2), ("strict", "no"), ("strict", None)])
 def test_flags_are_true_or_false(name, value):
     for make in (Graph.from_any, Graph.from_edges, lambda pairs, **flags: detours.count_many([pairs], 2, **flags)):

@@ -6,7 +6,6 @@ import os
 from functools import cached_property
 from importlib import import_module
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Bool, Float64, Int64
 from detours.atomic import atomic_write
+from detours.checks import check_path
 from detours.counting import export
 from detours.counting.export import files
 from detours.counting.export.attributes import to_networkx
@@ -86,7 +86,7 @@ class Detours:
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Detours:
         """Open a folder of counts that `count(..., out=folder)` wrote, with its graph; all arrays are memory-mapped."""
-        graph, k, counts, run = open_finished(Path(folder))
+        graph, k, counts, run = open_finished(check_path("folder", folder))
         return cls(graph, k, *counts, run=Run(*run))
 
     @property
@@ -273,8 +273,9 @@ class Detours:
 
     def to_parquet(self, path: str | os.PathLike[str], *, once: bool = False) -> None:
         """Write the rows of `to_pandas` to a Parquet file, in chunks: they may not fit in memory."""
-        files.check_parquet(Path(path))
-        with atomic_write(Path(path)) as file:
+        target = check_path("path", path)
+        files.check_parquet(target)
+        with atomic_write(target) as file:
             files.write_parquet(file, export.edge_tables(self, once))
 
     def totals(self, by_length: Int64) -> Int64:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from detours.errors import InputError
+from detours.errors import InputError, short_repr
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.columns import known_header
-from detours.graph.pairs import from_ends
+from detours.graph.pairs import from_ends, is_frame
 
 ENDS = ("source", "target")
 
@@ -20,6 +20,8 @@ def from_frame(frame: Any, source: str = ENDS[0], target: str = ENDS[1]) -> Edge
 
     As in a file, the graph is directed if a column Type, which Gephi writes, says Directed in every row.
     """
+    if not is_frame(frame):
+        raise InputError(f"from_pandas takes a table of pandas, Polars or Arrow, but {short_repr(frame)} was given.")
     columns = list(getattr(frame, "column_names", frame.columns))
     names = [str(column) for column in columns]
     if (source, target) == ENDS and not set(ENDS) <= set(columns) and (known := known_header(names)) is not None:

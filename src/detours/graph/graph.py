@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from detours.arrays import Int32, Int64
-from detours.checks import check_flag
+from detours.checks import check_flag, check_path
 from detours.errors import FileFormatError, InputError, short_repr
 from detours.graph import convert, union
 from detours.graph.csr_graph import CsrGraph
@@ -152,15 +151,15 @@ class Graph(CsrGraph):
             columns: The two columns of nodes of an edge list, by name or by number from 1.
             sep: The column separator of an edge list, such as ";".
         """
-        return _finish(_read_path(path, format, columns, sep), directed, strict)
+        return _finish(_read_path(check_path("path", path), format, columns, sep), directed, strict)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Graph:
         """Open a folder written by `save`, memory-mapped: nothing is read or checked before it is needed."""
         from detours.graph.files.saved import check_content, checked_edges, open_folder
 
-        path = Path(folder)
-        saved = open_folder(path)
+        given = check_path("folder", folder)
+        saved, path = open_folder(given), given.absolute()  # files are read later, perhaps from another directory
 
         def check(indptr: Int64, indices: Int32) -> None:
             check_content(saved, path, edges=False)
@@ -221,16 +220,17 @@ class Graph(CsrGraph):
         """Write a file that `read` understands, in the format of its ending, completely or not at all."""
         from detours.graph import files
 
-        files.write(self._edge_list(), path, format=format)
+        files.write(self._edge_list(), check_path("path", path), format=format)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a folder of plain .npy arrays for `open`, completely or not at all."""
         from detours.graph.files.saved import SavedGraph, copy_folder, save_folder
 
-        if self.path is not None and not os.path.exists(folder) and copy_folder(self.path, self.directed, Path(folder)):
+        target = check_path("folder", folder)
+        if self.path is not None and not target.exists() and copy_folder(self.path, self.directed, target):
             return
         arrays = (self.indptr, self.indices, self.directed, self.names, self.dropped, self._stored_edges())
-        save_folder(SavedGraph(*arrays), Path(folder))
+        save_folder(SavedGraph(*arrays), target)
 
     def _edge_list(self) -> EdgeList:
         return EdgeList(self.to_edge_index(), self.num_nodes, self.names, directed=self.directed)

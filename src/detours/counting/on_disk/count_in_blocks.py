@@ -13,7 +13,7 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.atomic import check_target
-from detours.checks import check_jobs, parse_bytes
+from detours.checks import check_jobs, check_path, parse_bytes
 from detours.containers import fingerprint
 from detours.counting.budget import check_size
 from detours.counting.engines.base import Tally
@@ -53,7 +53,7 @@ def count_in_blocks(
 
     For a Parquet file the folder is next to it, and is removed when the file is written.
     """
-    kept = None if out is None else Path(out)
+    kept = None if out is None else check_path("out", out)
     table = kept if kept is not None and kept.suffix.lower() == ".parquet" else None
     jobs, limit = check_jobs(n_jobs), parse_bytes(memory_limit)
     empty = Cyclic(np.zeros(1, np.int64), np.empty(0, np.int32))
