@@ -30,6 +30,12 @@ def test_items_that_are_not_pairs_are_refused(pairs):
         Graph.from_edges(pairs)
 
 
+@pytest.mark.parametrize("pair", ["ab", b"ab", bytearray(2), {"u": 1, "v": 2}, {0, 1}, {0: 1, 2: 3}.keys(), 5, (1,)])
+def test_edges_that_are_not_pairs_are_named(pair):
+    with pytest.raises(InputError, match=r"every edge must be a pair of nodes, such as \('a', 'b'\), but one is"):
+        Graph.from_edges([pair])
+
+
 @pytest.mark.parametrize("given", [[(0, 1), (2, 3)], [[0, 1], [0, 2]], ((0, 1), (0, 1)), [(1, 2), (2, 3)]])
 def test_a_list_that_is_edges_or_an_edge_index_is_refused(given):
     with pytest.raises(InputError, match=r"from_edges.*from_edge_index"):
@@ -150,6 +156,32 @@ def test_sequences_are_read_as_lists():
     assert detours.count(deque(KARATE.edges), k=2).cycles == {3: 45}
     with pytest.raises(InputError, match=r"from_edges.*from_edge_index"):
         Graph.from_any(deque([(0, 1), (2, 3)]))
+
+
+def test_masked_entries_are_refused():
+    rows = np.ma.array([[0, 1, 2, 0], [1, 2, 0, 3]], mask=[[0, 0, 0, 1], [0, 0, 0, 1]])
+    for read, given in ((Graph.from_any, rows), (Graph.from_any, list(rows)), (Graph.from_edges, rows.T)):
+        with pytest.raises(InputError, match=r"must be complete, but it is an array with masked entries; remove"):
+            read(given)
+    assert Graph.from_any(np.ma.array([[0, 1], [1, 0]])).num_edges == 1
+
+
+@pytest.mark.parametrize("unit", ["D", "h", "s", "us", "ns"])
+def test_dates_stay_dates(unit):
+    days = np.array([["2020-01-01", "2020-01-03"], ["2020-01-03", "2020-01-02"]], f"M8[{unit}]")
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"source": days[:, 0], "target": days[:, 1]})
+    for graph in (Graph.from_edges(days), Graph.from_any(table)):
+        assert [str(name)[:10] for name in graph.name_list()] == ["2020-01-01", "2020-01-03", "2020-01-02"]
+    assert Graph.from_edges(days - days[0, 0]).num_nodes == 3
+    assert [type(name).__name__ for name in Graph.from_edges(days - days[0, 0]).name_list()] == ["timedelta"] * 3
+
+
+@pytest.mark.parametrize("time", ["2020-01-01T00:00:00.000000001", "12020-01-01", "NaT"])
+def test_times_that_python_does_not_have_are_refused(time):
+    kind = "M8[ns]" if "." in time else "M8[s]"
+    with pytest.raises(InputError, match=r"is no time of Python|lacks a node"):
+        Graph.from_edges(np.array([["2020-01-01", time]], kind))
 
 
 def test_floats_that_are_no_ids_are_different_names():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,10 @@ _AMBIGUOUS = (
 )
 
 
+_NOT_PAIRS = (str, bytes, bytearray, Mapping, Set)
+"""What may have two items that are not the two ends of an edge, in this order."""
+
+
 def from_pairs(pairs: Iterable[Any]) -> EdgeList:
     """Return the edges of pairs of nodes; each row of an array is a pair."""
     if hasattr(pairs, "dtype"):
@@ -34,7 +38,7 @@ def from_pairs(pairs: Iterable[Any]) -> EdgeList:
     except TypeError:
         raise InputError(f"edges must be pairs of nodes, but {short_repr(pairs)} was given.") from None
     for pair in pairs:
-        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+        if isinstance(pair, _NOT_PAIRS) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise InputError(f"every edge must be a pair of nodes, such as ('a', 'b'), but one is {short_repr(pair)}.")
     return from_ends([u for u, _ in pairs], [v for _, v in pairs])
 
@@ -192,9 +196,26 @@ def _column(values: Any) -> NDArray[Any]:
             return ids  # pandas converts integers to floats if a column ever had gaps
     if values.dtype.kind == "u" and values.size and int(values.max()) >= 2**63:
         return values.astype(object)
+    if values.dtype.kind in "mM":
+        return _times(values)
     if values.dtype.kind == "O":
         return np.fromiter(_without_tensors(values.tolist()), object, len(values))
     return values
+
+
+def _times(values: NDArray[Any]) -> NDArray[Any]:
+    """Return dates, times or durations as Python objects, which NumPy makes integers of nanoseconds; NaT is None."""
+    finer = np.datetime_data(values.dtype)[0] in ("ns", "ps", "fs", "as")
+    times = values.astype(f"{values.dtype.kind}8[us]") if finer else values
+    objects = times.astype(object)
+    lost = (times != values) & ~np.isnat(values)
+    lost |= np.fromiter((type(time) is int for time in objects), np.bool_, len(objects))
+    if lost.any():
+        raise InputError(
+            f"the node {values[lost][0]} is no time of Python, which has years 1 to 9999 and microseconds; "
+            "convert such nodes to strings."
+        )
+    return objects
 
 
 def renumber(ids: Int64) -> tuple[Int64, Names | None, int]:
