@@ -56,6 +56,23 @@ def test_equals_brute_force_in_order(query: tuple[nx.Graph, int, int, int]) -> N
     assert list(paths(*csr(graph), i, j, k)) == brute_force(graph, i, j, k)
 
 
+@pytest.mark.parametrize("chordless", [False, True])
+def test_lengths_without_paths_are_skipped(chordless: bool) -> None:
+    batches = list(path_batches(*csr(nx.cycle_graph(1000)), 0, 300, 1000, chordless=chordless))
+    assert [batch.shape[1] - 1 for batch in batches if len(batch)] == [300, 700] and len(batches) < 8
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equals_networkx_by_length(seed: int) -> None:
+    graph = nx.gnp_random_graph(14, 0.2, seed=seed, directed=seed % 2 == 1)
+    for u, v in list(graph.edges)[::3]:  # some edges become long chains
+        graph.remove_edge(u, v)
+        nx.add_path(graph, [u, *range(len(graph), len(graph) + 5), v])
+    found = list(paths(*csr(graph), 0, 1, len(graph)))
+    expected = [tuple(path) for path in nx.all_simple_paths(graph, 0, 1) if len(path) > 2]
+    assert found == sorted(expected, key=lambda path: (len(path), path))
+
+
 @settings(deadline=None, max_examples=200)
 @given(queries())
 def test_chordless_by_definition(query: tuple[nx.Graph, int, int, int]) -> None:

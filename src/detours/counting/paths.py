@@ -42,9 +42,10 @@ def path_batches(
     distance = _distances(*_reversed(region), region.end, k, region.start)
     blocked = np.zeros(len(region.node) if chordless else 0, np.int32)
     size = 64
-    for length in range(max(2, distance[region.start]), min(k, len(region.node) - 1) + 1):
+    length, longest = max(2, int(distance[region.start])), min(k, len(region.node) - 1)
+    while length <= longest:
         path, saved = np.zeros(length + 1, np.int32), np.full(length, distance[region.start], np.int32)
-        next_arc, state = np.zeros(length, np.int64), np.zeros(1, np.int64)
+        next_arc, state = np.zeros(length, np.int64), np.array([0, FAR])
         path[0], next_arc[0], path[length] = region.start, region.indptr[region.start], region.end
         search = distance, blocked, path, next_arc, saved, state
         while state[0] >= 0:
@@ -53,6 +54,7 @@ def path_batches(
             num_found = list_paths(region.indptr, region.indices, *search, out, STEPS)
             yield region.node[out[:num_found]]
             size *= 2
+        length = int(state[1])
 
 
 def _region(indptr: Int64, indices: Int32, i: int, j: int, k: int) -> Region:

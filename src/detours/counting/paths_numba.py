@@ -47,11 +47,12 @@ def list_paths(
     ``distance`` is the distance to the end, and FAR for nodes on the path, whose distance is kept in ``saved``. For
     chordless paths, ``blocked`` is the number of nodes of the path, except its last one and the end, that each node is
     adjacent to; otherwise it is empty.
-    ``state[0]`` is the level of the search, -1 when it is finished. Returns the number of paths found.
+    ``state[0]`` is the level of the search, -1 when it is finished; ``state[1]``, which begins with FAR, is then the
+    length that the next longer path has at least. Returns the number of paths found.
     """
     last = len(path) - 1
     end, chordless = path[last], len(blocked) > 0
-    level, found = state[0], 0
+    level, longer, found = state[0], state[1], 0
     distance[path[0]] = FAR
     while level >= 0 and found < len(out) and steps > 0:
         v, q, budget = path[level], next_arc[level], last - level - 1
@@ -61,13 +62,17 @@ def list_paths(
         while q < stop and found < len(out) and not deeper:
             w = indices[q]
             q += 1
-            if distance[w] > budget or w == end:
+            if distance[w] > budget:
+                longer = min(longer, level + 1 + distance[w])  # beyond FAR for a node on the path
+                continue
+            if w == end:
                 continue
             if chordless and (blocked[w] > 0 or (budget > 1 and distance[w] == 1)):
                 continue
             if budget > 1:
                 deeper = True
                 continue
+            longer = last + 1  # what lies behind w is unknown
             for d in range(level + 1):
                 out[found, d] = path[d]
             out[found, level + 1] = w
@@ -86,7 +91,7 @@ def list_paths(
             level -= 1
             if chordless and level >= 0:
                 _block(indptr, indices, blocked, path[level], -1)
-    state[0] = level
+    state[0], state[1] = level, longer
     return found
 
 
