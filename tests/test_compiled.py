@@ -2,12 +2,14 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from detours import compiled as module
 from detours.compiled import compiled
@@ -78,3 +80,26 @@ def test_a_full_disk_is_not_an_error(
     with caplog.at_level(logging.WARNING, "detours"):
         assert compiled(lambda x: x * 3)(2) == 6
     assert "No space left" in caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_an_error_of_a_signal_handler_ends_a_function_with_several_results() -> None:
+    @compiled
+    def sums(rounds: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        total = np.zeros(1)
+        for i in range(rounds):
+            total[0] += np.sin(i)
+        return total, total.copy()
+
+    def expire(*_: object) -> None:
+        raise TimeoutError
+
+    sums(1)
+    before = signal.signal(signal.SIGALRM, expire)
+    try:
+        with pytest.raises(TimeoutError):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            sums(30_000_000)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -13,18 +13,38 @@ from typing import Any, Self, TypeVar, cast
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile with Numba: cached on disk, and releasing the GIL, so that Python threads can share the work."""
+    """Compile with Numba: cached on disk, and releasing the GIL, so that Python threads can share the work.
+
+    A function that Python calls must not return a named tuple: Numba crashes if a signal arrives before it is built.
+    """
     dispatcher = njit(nogil=True)(function)
+    dispatcher.__class__ = _Interruptible
     try:
         dispatcher._cache = _Cache(function)  # as `cache=True` does, but with checked files
     except (RuntimeError, OSError) as error:  # no folder is writable
         _log_once("Compiled code cannot be cached, so it is compiled again at every start", str(error))
     return cast(Function, dispatcher)
+
+
+class _Interruptible(CPUDispatcher):  # type: ignore[misc]
+    """A compiled function that ends with the error of a signal handler, such as `KeyboardInterrupt`, at any time."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        try:
+            return CPUDispatcher.__call__(self, *args, **named)
+        except SystemError as error:  # an array could not be converted, as a handler of signals had raised an error
+            cause: BaseException | None = error
+            while isinstance(cause, SystemError):
+                cause = cause.__cause__
+            if cause is None:
+                raise
+            raise cause from None
 
 
 class _CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Bool, Int32, Int64, read_only
-from detours.wl.nodes.class_tables_numba import Classes, arc_classes_of, classes_of, tables_of
+from detours.wl.nodes.class_tables_numba import ArcClasses, Classes, arc_classes_of, classes_of, tables_of
 from detours.wl.nodes.neighbourhood import Neighbourhood
 from detours.wl.nodes.rounds_numba import Arcs
 from detours.wl.preparation import Prepared
@@ -68,7 +68,7 @@ def _rounds_until_confirmed(prepared: Prepared) -> Iterator[Int32]:
 
 
 def _classes(colour: Int32, offsets: Int64, active: Bool) -> Classes:
-    return classes_of(read_only(colour, np.int32), offsets, active)
+    return Classes(*classes_of(read_only(colour, np.int32), offsets, active))
 
 
 def _feed_initial(digests: list[Any], prepared: Prepared, classes: Classes) -> None:
@@ -83,7 +83,7 @@ def _feed_arc_values(digests: list[Any], around: Neighbourhood, offsets: Int64) 
     """Add the values of the arc colours of each graph; return the arcs with colours numbered within each graph."""
     if around.arc_values is None:
         return around.arcs
-    classes = arc_classes_of(around.arcs, offsets)
+    classes = ArcClasses(*arc_classes_of(around.arcs, offsets))
     values = around.arc_values[classes.colours]
     for g, digest in enumerate(digests):
         own = values[classes.offsets[g] : classes.offsets[g + 1]]

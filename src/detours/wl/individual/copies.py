@@ -11,7 +11,7 @@ import numpy as np
 from detours.arrays import Int32, Int64, read_only
 from detours.graph import Graph
 from detours.wl.individual.copies_numba import Partitions, refine_marked
-from detours.wl.nodes.class_tables_numba import arc_classes_of, classes_of
+from detours.wl.nodes.class_tables_numba import ArcClasses, Classes, arc_classes_of, classes_of
 from detours.wl.nodes.rounds_numba import Arcs
 
 CHUNK_ENTRIES = 1 << 23
@@ -59,7 +59,10 @@ class Copies:
 
     def refine(self, choices: Choices) -> tuple[Partitions, Int64, Int64]:
         """Mark a node of a copy for each choice, none if negative, and refine: see `refine_marked`."""
-        return refine_marked(self.arcs, self.arc_colours, self.offsets, self.partitions, *choices)
+        partitions, words, word_offsets = refine_marked(
+            self.arcs, self.arc_colours, self.offsets, self.partitions, *choices
+        )
+        return Partitions(*partitions), words, word_offsets
 
     def chunks(self, choices: Choices, own_arcs: bool) -> Iterator[Choices]:
         """Split choices into chunks whose copies fit into memory; `own_arcs` counts the arcs of each copy as well."""
@@ -83,12 +86,12 @@ def as_copies(union: Graph, offsets: Int64, arcs: Arcs, colour: Int32) -> Copies
     """
     graphs = np.arange(len(offsets) - 1)
     shared = read_only(offsets, np.int64)
-    classes = classes_of(read_only(colour, np.int32), shared, np.ones(len(graphs), np.bool_))
+    classes = Classes(*classes_of(read_only(colour, np.int32), shared, np.ones(len(graphs), np.bool_)))
     nodes_before = np.cumsum(classes.sizes) - classes.sizes  # nodes of earlier classes, and of earlier graphs
     graph = np.repeat(graphs, np.diff(offsets))
     cell = (nodes_before[classes.offsets[graph] + classes.class_index] - offsets[graph]).astype(np.int32)
     if len(arcs.colour):
-        arcs = arcs._replace(colour=read_only(arc_classes_of(arcs, shared).colour_index, np.int32))
+        arcs = arcs._replace(colour=read_only(ArcClasses(*arc_classes_of(arcs, shared)).colour_index, np.int32))
     given = Partitions(graphs, np.array(offsets), cell, np.empty(0, np.int32))
     copies = Copies(union, shared, arcs, int(arcs.colour.max(initial=-1)) + 1, given)
     partitions, _, _ = copies.refine(Choices(graphs, np.full(len(graphs), -1)))

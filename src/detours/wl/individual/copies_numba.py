@@ -37,12 +37,13 @@ class Partitions(NamedTuple):
 @compiled
 def refine_marked(
     arcs: Arcs, arc_colours: int, offsets: Int64, given: Partitions, parent: Int64, marked: Int64
-) -> tuple[Partitions, Int64, Int64]:
+) -> tuple[tuple[Int64, Int64, Int32, Int32], Int64, Int64]:
     """Mark node ``marked[i]`` of the copy ``parent[i]`` (none if negative), for each i, and refine.
 
-    Return the partitions, a description of each as integers, and the offsets of the descriptions. Those of two copies
-    of one parent, or of parents with equal descriptions, are equal if and only if colour refinement does not tell the
-    copies apart. If all cells have one node, the description is the graph itself, its nodes in the order of the cells.
+    Return the fields of the `Partitions`, a description of each as integers, and the offsets of the descriptions. Those
+    of two copies of one parent, or of parents with equal descriptions, are equal if and only if colour refinement does
+    not tell the copies apart. If all cells have one node, the description is the graph itself, its nodes in the order
+    of the cells.
     """
     copies = len(parent)
     copy_offsets, word_offsets = np.zeros(copies + 1, np.int64), np.zeros(copies + 1, np.int64)
@@ -69,7 +70,7 @@ def refine_marked(
         words[word_offsets[i] + 1] = num_cells
         target[i], word_offsets[i + 1] = _describe(arcs, first, cells, words, word_offsets[i] + 2, scratch.row)
         cell[copy_offsets[i] : copy_offsets[i + 1]] = cells.cell
-    return Partitions(graph, copy_offsets, cell, target), words[: word_offsets[copies]].copy(), word_offsets
+    return (graph, copy_offsets, cell, target), words[: word_offsets[copies]].copy(), word_offsets
 
 
 @compiled

@@ -38,13 +38,8 @@ def delete(
 
 def _prepare(copies: Copies, choices: Choices, method: Method, n_jobs: int) -> Prepared:
     graph = copies.partitions.graph[choices.copy]
-    deleted = delete_nodes(
-        read_only(copies.union.indptr, np.int64),
-        read_only(copies.union.indices, np.int32),
-        copies.offsets,
-        graph,
-        choices.node,
-    )
+    indptr, indices = read_only(copies.union.indptr, np.int64), read_only(copies.union.indices, np.int32)
+    deleted = Deleted(*delete_nodes(indptr, indices, copies.offsets, graph, choices.node))
     union = wrap_arrays(deleted.indptr, deleted.indices, copies.union.directed)
     graphs = _split(deleted, union.directed) if method.pairs is not None else []
     check_pairs(method, graphs)

@@ -23,8 +23,13 @@ class Deleted(NamedTuple):
 
 
 @compiled
-def delete_nodes(indptr: Int64, indices: Int32, offsets: Int64, graph: Int64, node: Int64) -> Deleted:
-    """Delete node ``node[i]``, counted within its graph, of the graph ``graph[i]``, for each i."""
+def delete_nodes(
+    indptr: Int64, indices: Int32, offsets: Int64, graph: Int64, node: Int64
+) -> tuple[Int64, Int32, Int64, Int64, Int64]:
+    """Delete node ``node[i]``, counted within its graph, of the graph ``graph[i]``, for each i.
+
+    Return the fields of `Deleted`.
+    """
     num_copies = len(graph)
     new_offsets = np.zeros(num_copies + 1, np.int64)
     max_arcs = 0
@@ -54,4 +59,4 @@ def delete_nodes(indptr: Int64, indices: Int32, offsets: Int64, graph: Int64, no
         for arc in range(indptr[deleted], indptr[deleted + 1]):
             w = indices[arc]
             mark[new_offsets[i] + w - start - (w > deleted)] |= 1
-    return Deleted(new_indptr, new_indices[:new_arc].copy(), new_offsets, source, mark)
+    return new_indptr, new_indices[:new_arc].copy(), new_offsets, source, mark

@@ -35,8 +35,8 @@ class ArcClasses(NamedTuple):
 
 
 @compiled
-def classes_of(colour: Int32, offsets: Int64, mask: Bool) -> Classes:
-    """Return the colour classes of the graphs in the mask."""
+def classes_of(colour: Int32, offsets: Int64, mask: Bool) -> tuple[Int64, Int64, Int64, Int32]:
+    """Return the fields of the `Classes` of the graphs in the mask."""
     graphs = len(offsets) - 1
     class_offsets = np.zeros(graphs + 1, np.int64)
     sizes = np.empty(len(colour), np.int64)
@@ -79,12 +79,12 @@ def classes_of(colour: Int32, offsets: Int64, mask: Bool) -> Classes:
                     sizes[last] += 1
                     class_index[node] = last - class_offsets[g]
         class_offsets[g + 1] = last + 1
-    return Classes(class_offsets, sizes[: last + 1], members[: last + 1], class_index)
+    return class_offsets, sizes[: last + 1], members[: last + 1], class_index
 
 
 @compiled
-def arc_classes_of(arcs: Arcs, offsets: Int64) -> ArcClasses:
-    """Return the arc colours of each graph."""
+def arc_classes_of(arcs: Arcs, offsets: Int64) -> tuple[Int64, Int32, Int32]:
+    """Return the fields of the `ArcClasses` of each graph."""
     graphs = len(offsets) - 1
     colour_offsets = np.zeros(graphs + 1, np.int64)
     colours = np.empty(len(arcs.colour), np.int32)
@@ -110,7 +110,7 @@ def arc_classes_of(arcs: Arcs, offsets: Int64) -> ArcClasses:
         for arc in range(start, end):
             colour_index[arc] = index_of[arcs.colour[arc]]
         colour_offsets[g + 1] = colour_offsets[g] + num_found
-    return ArcClasses(colour_offsets, colours[: colour_offsets[graphs]], colour_index)
+    return colour_offsets, colours[: colour_offsets[graphs]], colour_index
 
 
 @compiled

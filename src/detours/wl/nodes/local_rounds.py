@@ -6,9 +6,11 @@ import numpy as np
 
 from detours.arrays import Bool, Int32, Int64, read_only
 from detours.wl.nodes.local_rounds_numba import (
-    as_partition,
     changed_ranks,
+    fill_partition,
     local_round,
+    new_partition,
+    new_scratch,
     out_of_balance,
     ranks,
     reversed_arcs,
@@ -31,7 +33,8 @@ class LocalRounds:
                 read_only(indptr, np.int64), read_only(indices, np.int32), read_only(arc_colour, np.int32)
             )
         self._num_classes = len(starts) - 1
-        self._partition, self._scratch, self._num_changed = as_partition(order, starts, colour, changed, most_arcs)
+        self._partition, self._scratch = new_partition(order, colour), new_scratch(len(order), most_arcs)
+        self._num_changed = fill_partition(self._partition, self._scratch, starts, changed)
         self.changed_arcs = 0
         """The number of arcs at nodes that the last round changed."""
 

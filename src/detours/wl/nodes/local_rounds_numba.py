@@ -49,29 +49,25 @@ class Scratch(NamedTuple):
     fresh: Bool
 
 
-@compiled
-def as_partition(
-    order: Int32, starts: Int64, colour: Int32, changed: Bool, limit: int
-) -> tuple[Partition, Scratch, int]:
-    """Return a partition whose class ids are the colours, and the number of changed nodes, which are in the scratch.
+def new_partition(order: Int32, colour: Int32) -> Partition:
+    """Return a partition whose class ids are the colours, to be filled by `fill_partition`."""
+    position, start, size = (np.empty(len(order), np.int32) for _ in range(3))
+    return Partition(order.copy(), position, colour.copy(), start, size)
 
-    `limit` is the largest number of arcs at changed nodes for which the scratch suffices.
-    """
-    nodes = len(order)
-    partition = Partition(
-        order.copy(), np.empty(nodes, np.int32), colour.copy(), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
-    )
-    scratch = Scratch(
-        np.empty(nodes, np.int32),
-        np.empty(nodes, np.int32),
-        np.empty(nodes, np.int32),
-        np.zeros(nodes, np.int32),
-        Rows(np.empty(nodes, np.int64), np.zeros(nodes, np.int32), np.empty(2 * limit, np.int64)),
-        np.empty(nodes, np.int64),
-        np.zeros(nodes, np.bool_),
-    )
-    num_changed = 0
-    for at in range(nodes):
+
+def new_scratch(nodes: int, limit: int) -> Scratch:
+    """Return scratch space for rounds with at most `limit` arcs at changed nodes."""
+    changed, touched, touched_classes = (np.empty(nodes, np.int32) for _ in range(3))
+    rows = Rows(np.empty(nodes, np.int64), np.zeros(nodes, np.int32), np.empty(2 * limit, np.int64))
+    num_touched, entries, fresh = np.zeros(nodes, np.int32), np.empty(nodes, np.int64), np.zeros(nodes, np.bool_)
+    return Scratch(changed, touched, touched_classes, num_touched, rows, entries, fresh)
+
+
+@compiled
+def fill_partition(partition: Partition, scratch: Scratch, starts: Int64, changed: Bool) -> int:
+    """Fill the positions and classes from the order of the nodes, the scratch with the changed nodes; count these."""
+    order, num_changed = partition.order, 0
+    for at in range(len(order)):
         partition.position[order[at]] = at
     for c in range(len(starts) - 1):
         partition.start[c], partition.size[c] = starts[c], starts[c + 1] - starts[c]
@@ -79,7 +75,7 @@ def as_partition(
             for at in range(starts[c], starts[c + 1]):
                 scratch.changed[num_changed] = order[at]
                 num_changed += 1
-    return partition, scratch, num_changed
+    return num_changed
 
 
 @compiled
