@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import detours
 from detours import wl
+from detours.wl import digests
 from tests.oracles import refinement as oracle
 from tests.strategies import SmallGraph, small_graphs
 from tests.wl.cases import METHODS, batches, name_of, relabelled
@@ -74,9 +75,9 @@ def test_arc_values_enter_not_only_their_order() -> None:
 
 
 def test_the_bytes_of_a_certificate() -> None:
-    """A triangle by hand: form, method; classes, their sizes, their degrees; then the table of the confirming round."""
+    """A triangle by hand: form, method; classes, their sizes, their degrees; then the table of the stable colours."""
     words = [1, 3, 2, *[1, 3, 0, 2, 0, 0]]
-    text = b"detours.wl certificate, form 2\nundirected init=degree\n"
+    text = b"detours.wl certificate, form 3\nundirected init=degree\n"
     expected = hashlib.sha256(text + np.array(words, "<i8").tobytes()).hexdigest()
     assert wl.certificate(nx.cycle_graph(3), init="degree") == expected
     assert wl.certificate(nx.cycle_graph(3), init="degree", rounds=5) == expected
@@ -87,6 +88,52 @@ def test_more_rounds_than_needed_change_nothing() -> None:
     needed = wl.refine([graph], init="degree").rounds
     certificates = [wl.certificate(graph, init="degree", rounds=n) for n in (needed, needed + 1, needed + 2, None)]
     assert certificates[0] != certificates[1] == certificates[2] == certificates[3]
+
+
+@given(graphs=batches(min_size=2), labelled=st.booleans(), rounds=st.sampled_from([None, 1, 2, 3]), data=st.data())
+def test_with_labels_of_edges_certificates_agree_with_same(
+    graphs: list[SmallGraph], labelled: bool, rounds: int | None, data: st.DataObject
+) -> None:
+    own = [graph.graph() for graph in graphs]
+
+    def draw(sizes: list[int]) -> list[list[int]]:
+        return [data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)) for size in sizes]
+
+    salt = data.draw(st.lists(st.integers(0, 3), min_size=36, max_size=36))  # the label of an edge, by its ends
+    edge_labels = []
+    for graph in own:
+        ends = graph.edge_index if graph.directed else np.sort(graph.edge_index, axis=0)
+        edge_labels.append([salt[6 * i + j] // 3 for i, j in ends.T.tolist()])
+    labels = draw([graph.num_nodes for graph in graphs])
+
+    def options(*of: int) -> dict[str, Any]:
+        named: dict[str, Any] = {"labels": [labels[g] for g in of]} if labelled else {}
+        return {"init": "degree", "edge_labels": [edge_labels[g] for g in of], "rounds": rounds, **named}
+
+    together = wl.certificates(own, **options(*range(len(own))))
+    for g, h in combinations(range(len(own)), 2):
+        assert (together[g] == together[h]) == wl.same(own[g], own[h], **options(g, h))
+    assert [wl.certificates([graph], **options(g)) for g, graph in enumerate(own)] == [[text] for text in together]
+
+
+def test_only_the_stable_colours_are_hashed_not_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables: list[Any] = []
+
+    def record(*arguments: Any) -> Any:
+        tables.append(arguments)
+        return tables_of(*arguments)
+
+    tables_of = digests.tables_of
+    monkeypatch.setattr(digests, "tables_of", record)
+    wl.certificate(nx.path_graph(60), init="degree")
+    assert len(tables) == 1
+
+
+def test_a_graph_that_is_stable_early_has_one_certificate_in_every_batch() -> None:
+    ring, path = nx.cycle_graph(5), nx.path_graph(40)
+    alone = wl.certificate(ring, init="degree")
+    for rounds in (1, 2, 30, None):
+        assert wl.certificates([path, ring, path], init="degree", rounds=rounds)[1] == alone
 
 
 def test_certificates_do_not_depend_on_threads() -> None:

@@ -2,14 +2,17 @@
 
 Colours are numbered over all graphs of a batch. Here they are renumbered within each graph, in the same order, which
 depends on the graph only (see `rounds`). So the table of a round, which holds the size of each class and what its
-members saw in the previous round, is equal for two graphs if and only if their colours are. A digest is the SHA-256 of
-all tables up to the first without new classes, which determines the later ones.
+members saw in the previous round, is equal for two graphs if and only if their colours are.
+
+A digest is the SHA-256 of the initial colours, with their values, and of the table of the stable colours. That
+determines the colours of every round: classes keep the order of those that they come from, so their sizes tell which
+initial colour each has, and by induction over the rounds a class determines what its members see in any of them. Only
+for a graph that is not known to be stable when `rounds` end, the tables of all rounds are hashed.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,7 +24,7 @@ from detours.wl.nodes.neighbourhood import Neighbourhood
 from detours.wl.nodes.rounds_numba import Arcs
 from detours.wl.preparation import Prepared
 
-FORM = "detours.wl certificate, form 2"
+FORM = "detours.wl certificate, form 3"
 """Changes whenever the same graph would get another certificate."""
 
 
@@ -35,36 +38,35 @@ def digest_graphs(prepared: Prepared) -> list[bytes]:
 
 
 def feed_rounds(digests: list[Any], prepared: Prepared) -> Int32:
-    """Add the table of each round to the digests while the colours of a graph change; return the last colours."""
+    """Add what determines the colours of each graph to its digest, which may be replaced; return the last colours."""
     offsets = read_only(prepared.offsets, np.int64)
-    active = np.ones(len(digests), np.bool_)
-    classes = _classes(prepared.initial.colour, offsets, active)
+    unstable = np.ones(len(digests), np.bool_)
+    classes = _classes(prepared.initial.colour, offsets, unstable)
     _feed_initial(digests, prepared, classes)
-    rounds = _rounds_until_confirmed(prepared)
-    colour = next(rounds)
+    rounds = prepared.rounds()
+    refinement = next(rounds)
     if prepared.first_neighbourhood is not None:
         arcs = _feed_arc_values(digests, prepared.first_neighbourhood, offsets)
-        coarser, classes = classes, _classes(colour, offsets, active)
+        coarser, classes = classes, _classes(refinement.colour, offsets, unstable)
         _feed_tables(digests, classes, coarser, arcs)
-    if prepared.method.rounds != 0:
-        arcs = _feed_arc_values(digests, prepared.neighbourhood, offsets)
-    for colour in rounds:
-        coarser, classes = classes, _classes(colour, offsets, active)
-        _feed_tables(digests, classes, coarser, arcs)
-        active &= np.diff(classes.offsets) > np.diff(coarser.offsets)
-        if not active.any():
-            break
-    return colour
-
-
-def _rounds_until_confirmed(prepared: Prepared) -> Iterator[Int32]:
-    """Yield the colours of every round, stable colours twice: the table of one more round confirms them."""
-    done = -1
-    for refinement in prepared.rounds():
-        yield refinement.colour
+    if prepared.method.rounds == 0:
+        return refinement.colour
+    arcs = _feed_arc_values(digests, prepared.neighbourhood, offsets)
+    histories = [digest.copy() for digest in digests]
+    done = 0
+    for refinement in rounds:
         done += 1
+        if prepared.method.rounds is not None:
+            coarser, classes = classes, _classes(refinement.colour, offsets, unstable)
+            _feed_tables(histories, classes, coarser, arcs)
+            unstable &= np.diff(classes.offsets) > np.diff(coarser.offsets)
     if prepared.method.is_stable(done):
-        yield refinement.colour
+        unstable[:] = False
+    classes = _classes(refinement.colour, offsets, ~unstable)
+    _feed_tables(digests, classes, classes, arcs)
+    for g in np.flatnonzero(unstable).tolist():
+        digests[g] = histories[g]
+    return refinement.colour
 
 
 def _classes(colour: Int32, offsets: Int64, active: Bool) -> Classes:
