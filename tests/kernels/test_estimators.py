@@ -287,6 +287,15 @@ def test_products_that_may_overflow() -> None:
     lonely = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 60_000)
     with pytest.raises(OverflowError, match="60,000 nodes"):
         ShortestPath(memory_limit="100GB").fit([lonely])
+    with pytest.raises(OverflowError, match=r"60,000 nodes .* use a smaller n_iter or plain=False or a subtree kernel"):
+        WLDetour(2, 6, base="shortest-path", memory_limit="100GB").fit([lonely])
+
+
+def test_two_copies_of_a_graph_are_not_taken_for_one_graph_of_twice_the_size() -> None:
+    """The product of 20,000 nodes is at most 2 · 20,000^4 in each round; only the distances take too much memory."""
+    lonely = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 20_000)
+    with pytest.raises(InputError, match=r"a graph of 20,000 nodes and its copy take 3\.2 GB.*plain=False or base="):
+        WLDetour(k=2, base="shortest-path", memory_limit="1GB").fit([lonely])
 
 
 def test_flags_of_numpy_and_of_integers() -> None:

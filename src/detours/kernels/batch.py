@@ -41,6 +41,16 @@ class Batch:
     def directed(self) -> bool:
         return self.union.directed
 
+    @property
+    def largest(self) -> int:
+        """The number of nodes of the largest graph, as given."""
+        return max(graph.num_nodes for graph in self.graphs)
+
+    @property
+    def copies(self) -> int:
+        """Copies of each graph in the union: two after `double`, else one."""
+        return int(np.diff(self.offsets).max()) // max(self.largest, 1) or 1
+
     def __len__(self) -> int:
         return len(self.graphs)
 

@@ -38,9 +38,10 @@ def distances_in(batch: Batch, memory_limit: int) -> Distances:
     largest = int(sizes.max(initial=0))
     if largest >= UNREACHABLE or 2 * largest**2 > memory_limit:
         raise InputError(
-            f"The distances in a graph of {largest:,} nodes take {2 * largest**2 / 1e9:,.1f} GB, but memory_limit is "
-            f"{memory_limit / 1e9:,.1f} GB, and at most {UNREACHABLE - 1:,} nodes are possible; raise memory_limit or "
-            'use base="subtree".'
+            f"The distances in a graph of {batch.largest:,} nodes{' and its copy' * (batch.copies > 1)} take "
+            f"{2 * largest**2 / 1e9:,.1f} GB, but memory_limit is {memory_limit / 1e9:,.1f} GB, and at most "
+            f"{(UNREACHABLE - 1) // batch.copies:,} nodes are possible; raise memory_limit or use "
+            f'{"plain=False or " * (batch.copies > 1)}base="subtree".'
         )
     square_offsets = np.concatenate([[0], np.cumsum(sizes**2)])
     kept = 2 * int(square_offsets[-1]) <= memory_limit

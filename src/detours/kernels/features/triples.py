@@ -140,10 +140,11 @@ class TripleBase:
         return Carriers(np.unique(pairs), pairs)
 
     def _distances(self, batch: Batch, rounds: int) -> Distances:
-        largest = int(np.diff(batch.offsets).max())
-        if rounds * largest**4 >= 2**63:
+        largest, copies = batch.largest, batch.copies  # no path connects two copies
+        if rounds * copies * largest**4 >= 2**63:
+            ways = ["a smaller n_iter"] * (rounds > 1) + ["plain=False"] * (copies > 1) + ["a subtree kernel"]
             raise OverflowError(
-                f"the product of a graph of {largest:,} nodes with itself may exceed 2^63; use a subtree kernel"
+                f"the product of a graph of {largest:,} nodes with itself may exceed 2^63; use {' or '.join(ways)}"
             )
         return distances_in(batch, self.memory_limit)
 
