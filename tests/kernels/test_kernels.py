@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from detours.kernels import GraphKernel, Labelled, ShortestPath, WLDetour, WLShortestPath, WLSubtree
+from detours.kernels.batch import read_batch
 from detours.kernels.features import distances as distances_module
 from detours.kernels.features import triples as triples_module
+from detours.kernels.features.distances import distances_in
 from tests.kernels.cases import KERNELS, batches, equal, features, name_of, relabelled
 from tests.oracles import kernels as oracle
 
@@ -149,3 +151,20 @@ def test_more_columns_than_the_first_table_holds() -> None:
     assert sorted(rows[0].tolist()) == sorted(expected)
     gram = ShortestPath(labels="data", output="gram", normalize=False).fit_transform([path, path])
     assert np.array_equal(gram, rows @ rows.T)
+
+
+def test_distances_of_one_graph_are_computed_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C takes effect between two of them."""
+    graphs = [nx.path_graph(6), nx.empty_graph(0), nx.empty_graph(0), nx.cycle_graph(7), nx.empty_graph(0)]
+    batch = read_batch(graphs, False)
+    at_once, fill = distances_in(batch, 10**6), distances_module._fill
+    steps: list[tuple[int, int]] = []
+
+    def record(begin: int, end: int, *arrays: Any) -> None:
+        steps.append((begin, end))
+        fill(begin, end, *arrays)
+
+    monkeypatch.setattr(distances_module, "PAIRS_AT_ONCE", 40)
+    monkeypatch.setattr(distances_module, "_fill", record)
+    assert np.array_equal(distances_in(batch, 10**6).square, at_once.square)
+    assert steps == [(0, 2), (2, 4), (4, 6), (6, 7), (7, 8), (8, 9), (9, 10), (10, 11), (11, 12), (12, 13)]

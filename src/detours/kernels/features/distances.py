@@ -17,7 +17,10 @@ Distance = NDArray[np.uint16]
 UNREACHABLE = 2**16 - 1
 """The distance between nodes that no path connects."""
 PAIRS_AT_ONCE = 1 << 24
-"""Pairs of nodes processed by one call of a compiled loop: Ctrl-C takes effect only between calls."""
+"""Pairs of nodes processed by one call of a compiled loop (for distances, with the arcs read for each node).
+
+Ctrl-C takes effect only between calls.
+"""
 
 
 class Distances(NamedTuple):
@@ -53,13 +56,14 @@ def distances_in(batch: Batch, memory_limit: int) -> Distances:
         read_only(square_offsets, np.int64),
         kept,
     )
-    graph = 0
-    while kept and graph < len(sizes):
-        end = max(
-            graph + 1, int(np.searchsorted(square_offsets, square_offsets[graph] + PAIRS_AT_ONCE, side="right")) - 1
-        )
-        _fill(graph, end, *distances[:5])  # all but `kept`
-        graph = end
+    if kept:
+        reads = np.cumsum(np.repeat(sizes + np.diff(distances.indptr[distances.offsets]), sizes))
+        start, num_nodes = 0, len(reads)
+        while start < num_nodes:
+            before = int(reads[start - 1]) if start else 0
+            end = max(start + 1, int(np.searchsorted(reads, before + PAIRS_AT_ONCE, side="right")))
+            _fill(start, end, *distances[:5])  # all but `kept`
+            start = end
     return distances
 
 
@@ -85,20 +89,24 @@ def search(source: Any, first: int, indptr: Int64, indices: Int32, row: Distance
 
 @compiled
 def _fill(
-    first_graph: int,
-    last_graph: int,
+    begin: int,
+    end: int,
     indptr: Int64,
     indices: Int32,
     offsets: Int64,
     square: Distance,
     square_offsets: Int64,
 ) -> None:
-    largest = 0
-    for g in range(first_graph, last_graph):
-        largest = max(largest, offsets[g + 1] - offsets[g])
+    """Write the distances from the nodes `begin` to `end` of the union."""
+    g = np.searchsorted(offsets, begin, side="right") - 1
+    largest, last = 0, g
+    while last < len(offsets) - 1 and offsets[last] < end:
+        largest = max(largest, offsets[last + 1] - offsets[last])
+        last += 1
     queue = np.empty(largest, np.int32)
-    for g in range(first_graph, last_graph):
+    for node in range(begin, end):
+        while node >= offsets[g + 1]:
+            g += 1
         first, size = offsets[g], offsets[g + 1] - offsets[g]
-        for node in range(first, offsets[g + 1]):
-            at = square_offsets[g] + (node - first) * size
-            search(node, first, indptr, indices, square[at : at + size], queue)
+        at = square_offsets[g] + (node - first) * size
+        search(node, first, indptr, indices, square[at : at + size], queue)
