@@ -173,7 +173,8 @@ def test_graph_without_features() -> None:
         (WLSubtree(), [], "at least one graph"),
         (WLSubtree(), nx.path_graph(3), "takes a list of graphs"),
         (WLSubtree(), 3, "takes a list of graphs"),
-        (WLSubtree(n_iter=-1), [nx.path_graph(3)], "n_iter must be an integer of at least 0, but it is -1"),
+        (WLSubtree(n_iter=-1), [nx.path_graph(3)], "n_iter must be an integer from 0 to 1000000, but it is -1"),
+        (WLSubtree(n_iter=2**63), [nx.path_graph(3)], "n_iter must be an integer from 0 to 1000000"),
         (WLSubtree(n_iter=True), [nx.path_graph(3)], "n_iter must be"),
         (
             WLSubtree(labels="names"),

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from detours.kernels import GraphKernel, Labelled, ShortestPath, WLDetour, WLShortestPath, WLSubtree
 from detours.kernels.batch import read_batch
 from detours.kernels.features import distances as distances_module
+from detours.kernels.features import histograms as histograms_module
 from detours.kernels.features import triples as triples_module
 from detours.kernels.features.distances import distances_in
 from tests.kernels.cases import KERNELS, batches, equal, features, name_of, relabelled
@@ -168,3 +169,21 @@ def test_distances_of_one_graph_are_computed_in_several_steps(monkeypatch: pytes
     monkeypatch.setattr(distances_module, "_fill", record)
     assert np.array_equal(distances_in(batch, 10**6).square, at_once.square)
     assert steps == [(0, 2), (2, 4), (4, 6), (6, 7), (7, 8), (8, 9), (9, 10), (10, 11), (11, 12), (12, 13)]
+
+
+@given(batch=batches(min_size=2))
+@few
+def test_rounds_after_the_stable_one_add_the_same_products(batch: list[Labelled]) -> None:
+    kernel = WLSubtree(15, normalize=False)
+    rows = kernel.fit_transform(batch)
+    *_, before, last = kernel.grams(batch)
+    assert np.array_equal(last, (rows @ rows.T).toarray())
+    stable = rows[:, kernel.block_starts_[-2] :]
+    assert np.array_equal(last - before, (stable @ stable.T).toarray())
+
+
+def test_rounds_after_the_stable_one_cost_no_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(histograms_module, "_multiply", lambda *_: calls.append(1))
+    WLSubtree(1000, output="gram").fit_transform([nx.path_graph(5), nx.path_graph(6)])
+    assert len(calls) <= 6

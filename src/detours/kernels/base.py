@@ -24,6 +24,8 @@ from detours.kernels.features.triples import TripleBase
 OUTPUTS = ("features", "gram")
 LABELS = ("auto", "degree", "data", "both", "none")
 BASES = ("subtree", "shortest-path")
+MAX_ROUNDS = 10**6
+"""The largest `n_iter`: every round has its own features, also when colours are stable."""
 DEFAULT_LIMIT = 4 * 10**9
 """The default `memory_limit`: bytes for distances and features."""
 
@@ -223,8 +225,8 @@ def check_edge_labels(edge_labels: object) -> bool:
 
 
 def check_rounds(n_iter: object) -> int:
-    """Return `n_iter` as an int of at least 0, or raise `InputError`."""
-    return check_integer("n_iter", n_iter, minimum=0)
+    """Return `n_iter` as an int from 0 to `MAX_ROUNDS`, or raise `InputError`."""
+    return check_integer("n_iter", n_iter, minimum=0, maximum=MAX_ROUNDS)
 
 
 def make_base(base: str, memory_limit: int | str | None) -> BaseKernel:

@@ -17,6 +17,8 @@ EDGES = (None, "den", "den-sum")
 OLD_NAMES = {"den-by-length": "den"}
 """Names from version 0.1, where "den" was the sum over all lengths."""
 PAIRS = (None, "den", "fwl")
+MAX_ROUNDS = 2**31 - 1
+"""More than any refinement takes."""
 INDIVIDUALISE = (None, "mark", "delete")
 CELLS = ("target", "all")
 
@@ -147,4 +149,4 @@ def check_rounds(rounds: object) -> int | None:
     """Return the maximum number of rounds, None for no limit, or raise `InputError`."""
     if rounds is None:
         return None
-    return check_integer("rounds", rounds, minimum=0, otherwise="None for no limit")
+    return check_integer("rounds", rounds, minimum=0, maximum=MAX_ROUNDS, otherwise="None for no limit")

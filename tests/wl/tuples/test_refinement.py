@@ -310,7 +310,7 @@ def test_bad_dim(dim: object) -> None:
 
 @pytest.mark.parametrize("rounds", [-1, 1.5, True])
 def test_bad_rounds(rounds: object) -> None:
-    with pytest.raises(InputError, match="rounds must be an integer of at least 0, or None"):
+    with pytest.raises(InputError, match="rounds must be an integer from 0 to 2147483647, or None"):
         tuple_certificates([], 2, rounds=rounds)  # type: ignore[arg-type]
 
 

@@ -94,10 +94,13 @@ class BaseKernel(Protocol):
 
 def squared_norms(blocks: Sequence[Block], num_graphs: int) -> Int64:
     """The product of each graph with itself."""
-    total = np.zeros(num_graphs, np.int64)
+    total = own = np.zeros(num_graphs, np.int64)
+    last = None
     for block in blocks:
-        sums = np.concatenate([[0], np.cumsum(block.counts**2)])
-        total += np.diff(sums[block.starts])
+        if block is not last:  # stable colours have the same block in every round
+            sums = np.concatenate([[0], np.cumsum(block.counts**2)])
+            own, last = np.diff(sums[block.starts]), block
+        total = total + own
     return total
 
 

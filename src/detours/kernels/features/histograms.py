@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import numpy as np
 
@@ -23,8 +24,9 @@ class HistogramBase:
     fitted: list[Block] = field(default_factory=list)
 
     def learn(self, coloured: ColouredBatch) -> Blocks:
-        self.widths = [coloured.num_colours(round) for round in range(coloured.num_rounds)]
-        return _blocks(coloured)
+        learned = _blocks(coloured)
+        self.widths = [block.width for block in learned.blocks]
+        return learned
 
     def features(self, coloured: ColouredBatch, ids: list[Int32]) -> Blocks:
         blocks, norms = _blocks(coloured)
@@ -34,8 +36,17 @@ class HistogramBase:
         self.fitted = self.learn(coloured).blocks
 
     def add_rounds(self, gram: Int64) -> Iterator[None]:
-        for block in self.fitted:
-            _multiply(block, block, True, gram)
+        last, added = None, gram[:0]
+        for block, following in zip_longest(self.fitted, self.fitted[1:]):
+            if block is last:  # stable colours: every further round adds the same
+                gram += added
+            elif block is following:
+                before = gram.copy()
+                _multiply(block, block, True, gram)
+                added = gram - before
+            else:
+                _multiply(block, block, True, gram)
+            last = block
             yield
 
     def norms(self, coloured: ColouredBatch) -> Int64:
