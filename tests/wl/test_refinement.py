@@ -272,7 +272,8 @@ def test_no_graphs_and_no_nodes() -> None:
         ({"edges": "den", "pairs": "den"}, "give only one of them"),
         ({"k": 1}, "k, the most edges a detour may have"),
         ({"k": None}, "k, the most edges a detour may have"),
-        ({"rounds": -1}, "rounds must be an integer of at least 0, .* but it is -1"),
+        ({"rounds": -1}, "rounds must be an integer from 0 to 2147483647, .* but it is -1"),
+        ({"rounds": 10**30}, "rounds must be an integer from 0 to 2147483647"),
         ({"rounds": 1.5}, "rounds must be an integer"),
         ({"rounds": True}, "rounds must be an integer"),
         ({"init": "labels"}, "needs labels="),
@@ -352,4 +353,4 @@ def test_only_refine_keeps_the_rounds(function: Callable[..., Any], monkeypatch:
     monkeypatch.setattr(preparation, "NodeRefinement", Watched)
     function([nx.path_graph(60)] * 2, init="uniform")
     assert rounds == 29 and most_alive <= 3
-    assert len(created) == 30 if function is wl.certificates else len(created) < 5  # numbered only to be read
+    assert len(created) < 5  # numbered only to be read
