@@ -63,6 +63,20 @@ def test_predict_a_data_set_and_files(run: Run, model: str) -> None:
     assert shown.split()[:4] == ["graph", "class", "p(0)", "p(1)"] and "graph0.txt" in shown
 
 
+def test_predictions_never_replace_the_model_or_a_graph(run: Run, model: str) -> None:
+    Path("graph.csv").write_text("0,1\n1,2\n2,0\n")
+    Path("model.csv").write_bytes(Path(model).read_bytes())
+    Path("shared.csv").write_text("old")
+    Path("link.csv").symlink_to("shared.csv")
+    for out in ("graph.csv", "model.csv"):
+        before = Path(out).read_bytes()
+        ran = run("predict", "model.csv", "graph.csv", "--out", out, "--device", "cpu")
+        assert ran.code == 1 and "the graphs and --out must be different files" in ran.err
+        assert Path(out).read_bytes() == before
+    assert run("predict", "model.csv", "graph.csv", "--out", "link.csv", "--device", "cpu").code == 0
+    assert Path("link.csv").is_symlink() and Path("shared.csv").read_text().startswith("graph,class")
+
+
 def test_classes_have_their_names(run: Run) -> None:
     from detours.data import load, rings
     from detours.training import fit

@@ -40,6 +40,23 @@ def test_only_pages_are_replaced(folder: Path, capsys: pytest.CaptureFixture[str
     assert (folder / "triangle.html").read_text() == "my thesis"
 
 
+@pytest.mark.parametrize("files", [["graph.htm"], ["triangle.txt", "./graph.htm"], ["triangle.txt", "link"]])
+def test_the_page_never_replaces_its_graph(folder: Path, capsys: pytest.CaptureFixture[str], files: list[str]) -> None:
+    (folder / "graph.htm").write_text(TRIANGLE)
+    (folder / "link").symlink_to("graph.htm")
+    assert cli.run(["show", *files, "--format", "edgelist", "--out", "graph.htm"]) == 1
+    assert "and --out must be different files, but graph.htm is given twice." in capsys.readouterr().err
+    assert (folder / "graph.htm").read_text() == TRIANGLE
+
+
+def test_links_are_written_through(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "shared.html").write_text("an old page")
+    (folder / "link.html").symlink_to("shared.html")
+    assert cli.run(["show", "triangle.txt", "-k", "2", "--out", "link.html"]) == 0
+    assert capsys.readouterr().err.startswith("Wrote link.html (")
+    assert (folder / "link.html").is_symlink() and '"names":["a","b","c"]' in (folder / "shared.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

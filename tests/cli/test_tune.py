@@ -170,7 +170,9 @@ def test_errors_are_reported_before_the_first_search(run: Run) -> None:
     Path("recipes/rings-mdnn.toml").mkdir(parents=True)
     code, out, err = run("tune", *QUICK, "--models", "plain,mdnn", "--write", "recipes", "--progress")
     assert code == 1 and out == "" and "cannot write recipes/rings-mdnn.toml: it is a folder" in err
-    assert not Path("results").exists()
+    code, out, err = run("tune", *QUICK, "--models", "plain", "--write", "space.toml", "--progress")
+    assert code == 1 and out == "" and "--space and --write must be different files" in err
+    assert Path("space.toml").read_text() == SPACE and not Path("results").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")

@@ -10,6 +10,7 @@ from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.graphs import check_one_input, notes_unless, read_graph
 from detours.cli.shared.options import OWN_DATA, DataFile, Directed, Json, Quiet, RawFolder, TorchDevice
+from detours.cli.shared.targets import check_different
 from detours.cli.train import check_installed
 from detours.errors import InputError
 
@@ -59,8 +60,8 @@ def predict(
     from detours.training.devices import chosen_device
     from detours.training.saved import SavedModel
 
-    if out is not None:
-        check_target(out, (".csv",))
+    target = None if out is None else check_target(out, (".csv",))
+    check_different("the model, the graphs and --out", [model, *(files or []), data, data_file], out)
     saved = SavedModel.load(model)
     where = chosen_device(device)
     if data or data_file:
@@ -72,8 +73,8 @@ def predict(
         sets = _read(names, saved, directed, quiet)
     with notes_unless(quiet):
         rows = [row for data_set in sets for row in _rows(saved, names, data_set, where)]
-    if out is not None:
-        _write(out, rows)
+    if target is not None:
+        _write(target, rows)
     if as_json:
         print_json(rows)
     elif quiet:

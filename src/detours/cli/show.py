@@ -12,7 +12,7 @@ import typer
 from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.graphs import STANDARD_INPUT, check_one_input, read_graph
-from detours.cli.shared.targets import check_writable
+from detours.cli.shared.targets import check_different, check_writable
 from detours.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def show(
 
     files = [file] if other is None else [file, other]
     check_one_input(files)
+    check_different("the graphs and --out" if other else "the graph and --out", files, out)
     target = _target(files, out)
     reading = {"directed": directed, "strict": strict, "columns": columns, "sep": sep, "format": format, "quiet": quiet}
     graphs = [_read(name, reading) for name in files]
@@ -87,7 +88,7 @@ def show(
             names=[Path(name).name if Path(name).exists() else name for name in files],
             around=around,
         )
-    shown.save(target)
+    shown.save(target.resolve())
     if not quiet:
         print(f"Wrote {target} ({len(shown.html.encode()) / 1000:,.0f} kB); open it in a web browser.", file=sys.stderr)
     if open_it:
@@ -99,7 +100,7 @@ def show(
 def _target(files: list[str], out: Path | None) -> Path:
     """Return the file to write, or raise `InputError`; only --out may replace a file that is not a page of `show`."""
     if out is not None:
-        if out.suffix.lower() not in (".html", ".htm"):
+        if out.resolve().suffix.lower() not in (".html", ".htm"):
             raise InputError(f"cannot write {out}: the name must end in .html")
         check_writable(out)
         return out

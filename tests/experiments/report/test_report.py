@@ -300,6 +300,11 @@ def test_the_command_updates_files(folder: Path, capsys: pytest.CaptureFixture[s
     assert cli.run(arguments) == 0 and cli.run(arguments) == 0
     assert capsys.readouterr().err == f"Updated {path}\nUnchanged: {path}\n"
     assert "1 of 1 data sets" in path.read_text()
+    link = folder / "link.md"
+    path.write_text(BLOCK.format("summary"))
+    link.symlink_to(path)
+    assert cli.run([*arguments[:-1], str(link)]) == 0
+    assert link.is_symlink() and "1 of 1 data sets" in path.read_text()
 
 
 def test_a_file_without_markers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

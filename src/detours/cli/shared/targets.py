@@ -1,6 +1,7 @@
 """Checks of output files before the work starts: a typing error must not cost an hour."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from detours.errors import InputError
@@ -23,3 +24,20 @@ def check_writable(path: Path) -> None:
         raise InputError(f"cannot write {path}: the folder {target.parent} does not exist; create it first.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InputError(f"cannot write {path}: the folder {target.parent} is not writable; give another one.")
+
+
+def check_different(what: str, inputs: Iterable[str | Path | None], *outputs: Path | None) -> None:
+    """Raise `InputError` if an output would replace an input or another output; ``what`` names all of them.
+
+    >>> check_different("--out and --out-nodes", [], Path("k4.csv"), Path("k4.csv"))
+    Traceback (most recent call last):
+        ...
+    detours.errors.InputError: --out and --out-nodes must be different files, but k4.csv is given twice.
+    """
+    given = {os.path.realpath(path) for path in inputs if path is not None and os.path.exists(path)}
+    for path in outputs:
+        if path is None:
+            continue
+        if os.path.realpath(path) in given:
+            raise InputError(f"{what} must be different files, but {path} is given twice.")
+        given.add(os.path.realpath(path))

@@ -26,7 +26,7 @@ from detours.cli.shared.options import (
     listed,
     number_list,
 )
-from detours.cli.shared.targets import check_writable
+from detours.cli.shared.targets import check_different, check_writable
 from detours.cli.train import check_installed, merge_settings
 from detours.cli.tune.printed import reporting, show_trials, summary
 from detours.errors import DetoursError, InputError
@@ -193,6 +193,7 @@ def tune(
         search.check(trials, confirm)
         searches.append(search)
     files = {} if write is None else _recipe_files(write, [search.data.name for search in searches], model_names)
+    check_different("--data, --recipe, --space and --write", [*data_names, file, space], *files.values())
     results, failed = [], []
     start, seconds = time.monotonic(), inf if budget is None else 60 * budget
     for turn, (name, search) in enumerate(zip(data_names, searches, strict=True), 1):
