@@ -1,5 +1,6 @@
 """`detours show`: a graph, or two side by side, as an interactive page."""
 
+import os
 import re
 import sys
 from hashlib import sha256
@@ -85,7 +86,7 @@ def show(
         results = [detours.count(graph, k, **settings) for graph in graphs]
         shown = page(
             tuple(results) if other is not None else results[0],
-            names=[Path(name).name if Path(name).exists() else name for name in files],
+            names=[Path(name).name if os.path.exists(name) else name for name in files],
             around=around,
         )
     shown.save(target.resolve())
@@ -121,7 +122,7 @@ def _stem(file: str) -> str:
     """
     if file == STANDARD_INPUT:
         return "graph"
-    if Path(file).exists():
+    if os.path.exists(file):  # not Path.exists, which raises for texts too long for a name
         return Path(file).stem
     plain = re.sub("[^A-Za-z0-9]+", "-", file).strip("-")[:40] or "molecule"
     return plain if plain == file.upper() else f"{plain}-{sha256(file.encode()).hexdigest()[:6]}"
@@ -131,7 +132,7 @@ def _read(file: str, reading: dict[str, Any]) -> "Graph":
     from detours.graph import Graph
     from detours.graph.files.molecule import parse_smiles
 
-    if not Path(file).exists() and file != STANDARD_INPUT:
+    if not os.path.exists(file) and file != STANDARD_INPUT:
         molecule = parse_smiles(file)
         if molecule is not None:
             return Graph.from_any(molecule)

@@ -1,5 +1,6 @@
 """Options that several commands share, and how their values are parsed."""
 
+import os
 import re
 from collections.abc import Sequence
 from enum import StrEnum
@@ -152,5 +153,5 @@ DataFile = Annotated[
 
 def listed(given: Sequence[str] | None) -> list[str]:
     """Split the values of a repeatable option at commas; an existing path is kept as it is."""
-    parts = ([value] if Path(value).exists() else value.split(",") for value in given or ())
+    parts = ([value] if os.path.exists(value) else value.split(",") for value in given or ())
     return [name.strip() for names in parts for name in names if name.strip()]
