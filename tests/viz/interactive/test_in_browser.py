@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ HOSTILE = [
     "b" * 10_000,
     "<b>&amp;</b>",
 ]
+QUOTED = ["a'; touch pwned; '", "O'Brien", "-k", "n" * 60, "tab\there"]
 WIDE = {"width": 1280, "height": 800}
 
 
@@ -46,6 +48,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "hostile": page(nx.relabel_nodes(nx.complete_graph(5), dict(enumerate(HOSTILE))), 3, names=[HOSTILE[0]]),
         "large": page(nx.gnm_random_graph(400, 1300, seed=1), 3, names=["large"]),
         "molecule": _molecule(),
+        "directed": page(nx.relabel_nodes(nx.complete_graph(5), dict(enumerate(QUOTED))), 3, directed=True),
+        "chordless": page(nx.relabel_nodes(nx.complete_graph(5), dict(enumerate(QUOTED))), 3, chordless=True),
         "edge": page(nx.karate_club_graph(), 4, names=["karate"], around=[32, 2]),
     }
     return {name: made.save(folder / f"{name}.html") for name, made in pages.items() if made is not None}
@@ -308,6 +312,20 @@ def test_hostile_names_are_text_and_nothing_runs(opened: Opener, problems: list[
     assert inserted, "the policy must refuse scripts that are not in the file"
     assert len(problems) == 1 and "Content Security Policy" in problems.pop()
     keep(tab, "hostile")
+
+
+@pytest.mark.parametrize("kind", ["directed", "chordless"])
+def test_the_command_that_lists_all_detours_can_be_pasted_into_a_shell(opened: Opener, kind: str) -> None:
+    tab = opened(kind)
+    for at, (source, target, *_) in enumerate(rows(tab)):
+        tab.click(f"#rows tr:nth-child({at + 1})")
+        text = tab.text_content("#unlisted")
+        if r"tab\u0009here" in (source, target):  # not the name in the file
+            assert "detours paths" not in text
+            continue
+        *_, command = text.partition("All of them: ")
+        options = ["detours", "paths", "FILE", "-k", "3", f"--{kind}"]
+        assert shlex.split(command) == options + ["--"] * ("-k" in (source, target)) + [source, target]
 
 
 def test_a_large_graph_moves_as_an_image_and_hovers_again_afterwards(opened: Opener) -> None:

@@ -43,7 +43,8 @@ def describe_graph(result: Detours, part: Part, name: str, molecule: Molecule | 
     """Return one graph as data for JSON; indices of nodes and edges are those of the part that is drawn."""
     graph = result.graph
     source, target = part.ends(graph)
-    names = shown_names(graph.name(node) for node in part.nodes)
+    own_names = [str(graph.name(node)) for node in part.nodes]
+    names = shown_names(own_names)
     listed = list(_listed(result, part))
     numbering = _Numbering(part.nodes)
     inner = [None if paths is None else [[numbering.index(v) for v in path] for path in paths] for paths in listed]
@@ -52,9 +53,11 @@ def describe_graph(result: Detours, part: Part, name: str, molecule: Molecule | 
     return {
         "name": shown_name(name),
         "directed": graph.directed,
+        "chordless": result.chordless,
         "nodes_in_all": graph.num_nodes,
         "edges_in_all": graph.num_edges,
         "names": names + shown_names(graph.name(node) for node in numbering.added),
+        "altered": [node for node, name in enumerate(own_names) if names[node] != name],
         "x": x,
         "y": [-value for value in y],  # the screen's y grows downwards
         "degree": graph.degree[part.nodes].tolist(),

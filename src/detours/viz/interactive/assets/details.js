@@ -36,11 +36,11 @@ class Details {
     this.list.replaceChildren(...this.paths.map((path, at) => this.makeItem(path, at)));
     const number = total(chosen.item, k);
     unlisted.hidden = number === BigInt(this.paths.length);
-    const [from, to] = [chosen.item.source.name, chosen.item.target.name];
     unlisted.textContent = found === null
       ? "The detours of this edge are not in the page, which lists those of the busiest edges."
       : `The first ${formatted(this.paths.length)} of ${formatted(number)}, shortest first.`;
-    unlisted.textContent += ` All of them: detours paths FILE '${shortened(from, 30)}' '${shortened(to, 30)}' -k ${k}`;
+    const command = commandOf(chosen, k);
+    if (command) unlisted.textContent += ` All of them: ${command}`;
     document.getElementById("steps").hidden = this.paths.length === 0;
     if (this.paths.length) {
       this.choose(0);
@@ -87,6 +87,17 @@ function paragraph(text) {
   const element = document.createElement("p");
   element.textContent = text;
   return element;
+}
+
+// The command that lists all detours of an edge, for a POSIX shell; null if a name is not shown as it is in the graph.
+function commandOf({ model, item }, k) {
+  const ends = [item.source, item.target];
+  if (ends.some((node) => node.altered)) return null;
+  const words = ["detours paths FILE", `-k ${k}`];
+  if (model.directed) words.push("--directed");
+  if (model.chordless) words.push("--chordless");
+  if (ends.some((node) => node.name.startsWith("-"))) words.push("--");
+  return [...words, ...ends.map((node) => `'${node.name.replaceAll("'", "'\\''")}'`)].join(" ");
 }
 
 // A heading and a list of facts about an edge or a node.

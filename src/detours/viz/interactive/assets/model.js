@@ -6,9 +6,11 @@ function readModels(data) {
 }
 
 function readModel(graph, index, data) {
+  const altered = new Set(graph.altered);
   const nodes = graph.x.map((x, id) => ({
     id, x, y: graph.y[id], fx: x, fy: graph.y[id],
     name: graph.names[id],
+    altered: altered.has(id), // not the name in the graph, but one that is safe to show
     symbol: graph.symbols ? graph.symbols[id] : null,
     counts: graph.phi.map((column) => BigInt(column[id])),
     degree: graph.degree[id],
