@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import unicodedata
 import warnings
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ __all__ = [
     "FileFormatError",
     "InputError",
 ]
+
+
+# Controls, format characters such as marks of direction, surrogates, and line breaks.
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_JOINERS = "\u200c\u200d"  # part of ordinary words in some scripts, and of emoji
 
 
 class DetoursError(Exception):
@@ -109,14 +115,22 @@ def short_repr(value: object) -> str:
 
 
 def escape_control(text: str) -> str:
-    """Return a text that is safe to print on a terminal: control and direction characters are escaped as in Python.
+    """Return a text that is safe to show: control, direction and other hidden characters are escaped as in Python.
+
+    Everything else stays, so that names in a result are those of the input.
 
     >>> escape_control("wipe \\x1b[2J, β")
     'wipe \\\\x1b[2J, β'
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character in _JOINERS or unicodedata.category(character) not in _HIDDEN:
+        return character
+    return character.encode("unicode_escape").decode()
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from detours.errors import escape_control
+from detours.viz.interactive.names import shown_name
 from tests.cli.programs import Run
 
 WIPE = "\x1b[2J\x1b]0;owned\x07"
@@ -67,3 +68,19 @@ def test_csv_files_have_no_formulas_and_no_control_characters(run: Run, hostile:
 def test_printable_keeps_letters_of_all_languages() -> None:
     assert escape_control("naïve 中文 שלום 😀") == "naïve 中文 שלום 😀"
     assert escape_control("\t\n\x7f\x9b\u2028\ud800") == r"\t\n\x7f\x9b\u2028\ud800"
+
+
+@pytest.mark.parametrize("name", ["New\u00a0York", "東\u3000京", "می\u200cخواهم", "👩\u200d🔬", "\ue000", "\U000cfffe"])
+def test_ordinary_names_are_the_same_in_all_outputs(run: Run, tmp_path: Path, name: str) -> None:
+    """Spaces and joiners are parts of words and emoji; what has no meaning in this Unicode may have one in the next."""
+    (tmp_path / "graph.csv").write_text(f'"{name}","b"\n"b","c"\n"c","{name}"\n', encoding="utf-8")
+    assert run("count", "graph.csv", "-k", "3", "--out", "out.csv", "-q").code == 0
+    rows = csv.DictReader((tmp_path / "out.csv").read_text("utf-8").splitlines())
+    assert name in {row["source"] for row in rows}
+    assert name in run("paths", "graph.csv", name, "b", "-k", "3").out
+    assert shown_name(name) == name
+
+
+def test_hidden_characters_are_written_alike_in_all_outputs() -> None:
+    for name in (*NAMES, "soft\u00adhyphen", "\U000e0001", "\u2028", "\ud800"):
+        assert shown_name(name) == escape_control(name) and escape_control(name).isprintable()

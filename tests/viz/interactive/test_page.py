@@ -181,7 +181,7 @@ def test_no_edges_and_no_nodes() -> None:
 
 @pytest.mark.parametrize("name", ["\u0000", "\ud800", "\u2067x", "\U000e0001"])
 def test_invisible_characters_are_written_out(name: str) -> None:
-    assert shown_name(name).encode() and shown_name(name).startswith(("\\u", "\\U"))
+    assert shown_name(name).encode() and shown_name(name).startswith("\\")
 
 
 def test_joiners_of_words_and_emoji_stay() -> None:

@@ -36,7 +36,7 @@ def _cells(column: NDArray[Any]) -> list[Any]:
 
 
 def csv_text(text: str) -> str:
-    """Return a name for a CSV file: no control characters, and an apostrophe before what would be a formula.
+    """Return a name for a CSV file: no hidden characters, and an apostrophe before what would be a formula.
 
     Spreadsheets run text that begins with =, +, - or @ as a formula, which can send the other cells to a stranger.
 
