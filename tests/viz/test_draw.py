@@ -79,3 +79,62 @@ def test_curves_and_accuracies_on_given_axes() -> None:
     left, right = new_figure(6, 3).subplots(1, 2)
     assert draw_learning({"a": [0.5, 0.75]}, left) is left and left.get_lines()[0].get_ydata().tolist() == [50, 75]
     assert draw_accuracies({"GIN": {"MUTAG": (80.0, 5.0)}}, right) is right
+
+
+def test_low_accuracies_are_drawn_inside_the_axes() -> None:
+    ax = draw_learning({"ENZYMES": [0.17, float("nan"), 0.35], "empty": []})
+    assert ax.get_ylim() == (14, 103)
+    assert draw_learning({"MUTAG": [0.7, 0.9]}).get_ylim() == draw_learning({}).get_ylim() == (40, 103)
+
+
+def test_limits_of_given_axes_stay() -> None:
+    ax = new_figure(3, 3).add_subplot()
+    ax.set_ylim(0, 50)
+    assert draw_learning({"a": [0.1, 0.2]}, ax).get_ylim() == (0, 50)
+
+
+@pytest.mark.parametrize("order", [(2, 4), (4, 2)])
+def test_results_of_different_k_have_their_own_lengths(order: tuple[int, int]) -> None:
+    ax = draw_lengths({f"k = {k}": detours.count(nx.complete_graph(5), k) for k in order})
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["2", "3", "4"]
+    assert len(ax.patches) == 1 + 3
+
+
+@pytest.mark.parametrize("given", [{}, {"none": []}, {"a number": [3]}, [3], 3])
+def test_boxes_need_results(given: object) -> None:
+    with pytest.raises(InputError, match="results must be a Detours"):
+        draw_lengths(given)  # type: ignore[arg-type]
+
+
+def test_boxes_of_a_class_need_one_k(result: detours.Detours) -> None:
+    with pytest.raises(InputError, match=r"results\['a'\] must have a single k, but its graphs have k = 2, 4."):
+        draw_lengths({"a": [result, detours.count(nx.complete_graph(5), 2)]})
+
+
+def test_boxes_of_a_graph_without_edges() -> None:
+    assert len(draw_lengths(detours.count(nx.empty_graph(3), 3)).patches) == 2
+
+
+def test_positions_by_name_and_by_index() -> None:
+    graph = nx.relabel_nodes(nx.cycle_graph(4), dict(enumerate("dcba")))
+    counted, layout = detours.count(graph, 3), nx.spring_layout(graph, seed=1)
+    points = np.array([layout[name] for name in graph])
+    for positions in (layout, points, points.tolist()):
+        assert draw_graph(counted, positions=positions).collections[1].get_offsets().tolist() == points.tolist()
+
+
+@pytest.mark.parametrize(
+    ("positions", "what"),
+    [
+        ({"a": (0, 0)}, "it has none for 'b'"),
+        ({"a": (0, 0), "b": (1, 1, 1)}, "it is {'a'"),
+        ([[0, 0]], r"an array of shape \(1, 2\)"),
+        ([[0, 0, 0], [1, 1, 1]], r"an array of shape \(2, 3\)"),
+        ([[0, float("nan")], [1, 1]], "numbers that are not finite"),
+        ("circle", "'circle'"),
+        (3, "an array of shape"),
+    ],
+)
+def test_positions_that_do_not_fit_are_refused(positions: object, what: str) -> None:
+    with pytest.raises(InputError, match=f"positions must be .*{what}"):
+        draw_graph(detours.count(nx.Graph([("a", "b")]), 2), positions=positions)  # type: ignore[arg-type]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from detours.arrays import Float64
 from detours.counting.result import Detours
+from detours.errors import InputError, short_repr
+from detours.graph import Graph
 from detours.viz.layout import stress_layout
 from detours.viz.style import EDGES, NODES, new_axes, ramp, styled
 
@@ -15,14 +18,20 @@ MAX_NAMED = 40  # larger graphs are drawn without names
 
 
 def draw_graph(
-    result: Detours, ax: Any = None, *, positions: Float64 | None = None, log: bool = False, names: bool | None = None
+    result: Detours,
+    ax: Any = None,
+    *,
+    positions: Float64 | Mapping[Any, Any] | None = None,
+    log: bool = False,
+    names: bool | None = None,
 ) -> Any:
     """Draw a graph, its edges coloured and thickened by k-DeN and its nodes by Φ, and return the axes.
 
     Args:
         result: What `detours.count` gives.
         ax: The axes to draw on. Default: those of a new figure.
-        positions: float64 [nodes, 2]. Default: a layout whose distances follow those in the graph.
+        positions: float64 [nodes, 2], or a dict from the name of every node to its position, such as the layouts of
+            NetworkX. Default: a layout whose distances follow those in the graph.
         log: Whether the colours follow the logarithm of the counts.
         names: Whether to draw the names of nodes. Default: if there are at most 40.
 
@@ -33,7 +42,7 @@ def draw_graph(
     """
     from matplotlib.ticker import MaxNLocator
 
-    points = stress_layout(result.graph) if positions is None else np.asarray(positions, np.float64)
+    points = stress_layout(result.graph) if positions is None else _checked(positions, result.graph)
     with styled():
         ax = new_axes(ax, 4.5, 3.6)
         lines = _draw_edges(ax, result, points, log)
@@ -50,6 +59,26 @@ def draw_graph(
         ax.margins(0.08)
         ax.axis("off")
     return ax
+
+
+def _checked(positions: Any, graph: Graph) -> Float64:
+    """Return the given positions by index, or raise `InputError`."""
+    allowed = f"positions must be two finite numbers for each of the {graph.num_nodes:,} nodes"
+    given = positions
+    if isinstance(positions, Mapping):
+        names = graph.name_list()
+        if missing := [name for name in names if name not in positions]:
+            raise InputError(f"{allowed}, but it has none for {short_repr(missing[0])}.")
+        given = [positions[name] for name in names]
+    try:
+        points = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{allowed}, but it is {short_repr(positions)}.") from None
+    if points.shape != (graph.num_nodes, 2):
+        raise InputError(f"{allowed}, but it is an array of shape {points.shape}.")
+    if not np.isfinite(points).all():
+        raise InputError(f"{allowed}, but it has numbers that are not finite.")
+    return points
 
 
 def _draw_edges(ax: Any, result: Detours, points: Float64, log: bool) -> Any:

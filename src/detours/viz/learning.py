@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
 from detours.viz.style import COLOURS, new_axes, styled
@@ -11,19 +12,23 @@ from detours.viz.style import COLOURS, new_axes, styled
 def draw_learning(curves: Mapping[str, Sequence[float]], ax: Any = None) -> Any:
     """Draw the accuracies (shares of 1) of each network, epoch by epoch, and return the axes.
 
+    The limits of given axes stay as they are.
+
     >>> ax = draw_learning({"plain": [0.5, 0.5], "with detours": [0.7, 0.9]})
     >>> [line.get_label() for line in ax.get_lines()]
     ['plain', 'with detours']
     """
     with styled():
-        ax = new_axes(ax, 6, 3.2)
+        own, ax = ax is None, new_axes(ax, 6, 3.2)
         for colour, (name, accuracies) in zip(_cycle(curves), curves.items(), strict=True):
             percent = [100 * accuracy for accuracy in accuracies]
             ax.plot(range(1, len(percent) + 1), percent, color=colour, label=name)
         ax.set_xlabel("epoch")
         ax.set_ylabel("validation accuracy, %")
-        ax.set_ylim(40, 103)
-        ax.legend(loc="center right")
+        if own:
+            ax.set_ylim(min(40.0, _lowest(curves) - 3), 103)
+        if curves:
+            ax.legend(loc="center right")
     return ax
 
 
@@ -49,6 +54,11 @@ def draw_accuracies(table: Mapping[str, Mapping[str, tuple[float, float]]], ax: 
         ax.set_xlabel("accuracy, %")
         ax.legend(loc="best")
     return ax
+
+
+def _lowest(curves: Mapping[str, Sequence[float]]) -> float:
+    """Return the lowest accuracy in percent; epochs without one are NaN."""
+    return min((100 * share for curve in curves.values() for share in curve if not isnan(share)), default=100.0)
 
 
 def _cycle(names: Mapping[str, Any]) -> list[str]:

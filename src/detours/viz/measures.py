@@ -10,6 +10,7 @@ import numpy as np
 from detours.arrays import Float64, Int64
 from detours.checks import check_choice
 from detours.counting.result import Detours
+from detours.errors import InputError, short_repr
 from detours.graph.convert import library
 from detours.viz.style import COLOURS, new_axes, styled
 
@@ -57,23 +58,23 @@ def draw_lengths(results: Detours | Mapping[Any, Detours | Iterable[Detours]], a
     """Draw the distribution of the number of detours per edge for each length, and return the axes.
 
     A box shows the middle half of the edges, its line the median, its whiskers the 5th and 95th percentiles. Several
-    graphs, such as the classes of a data set, are given by name and drawn side by side.
+    graphs, such as the classes of a data set, are given by name and drawn side by side, each with the lengths up to its
+    own k.
 
     >>> import detours, networkx as nx
     >>> ax = draw_lengths(detours.count(nx.karate_club_graph(), k=4))
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['2', '3', '4']
     """
-    classes = {"": results} if isinstance(results, Detours) else dict(results)
-    counts = {name: _edge_counts(result) for name, result in classes.items()}
-    lengths = next(iter(counts.values())).shape[1]
+    counts = {name: _edge_counts(name, given) for name, given in _classes(results).items()}
+    lengths = max(columns.shape[1] for columns in counts.values())
     width = 0.8 / len(counts)
     with styled():
         ax = new_axes(ax)
         for index, (name, columns) in enumerate(counts.items()):
-            positions = np.arange(lengths) + (index - (len(counts) - 1) / 2) * width
+            positions = np.arange(columns.shape[1]) + (index - (len(counts) - 1) / 2) * width
             boxes = ax.boxplot(
-                [columns[:, length] for length in range(lengths)],
+                list(columns.T),
                 positions=positions,
                 widths=0.8 * width,
                 whis=(5, 95),
@@ -94,10 +95,29 @@ def draw_lengths(results: Detours | Mapping[Any, Detours | Iterable[Detours]], a
     return ax
 
 
-def _edge_counts(results: Detours | Iterable[Detours]) -> Int64:
-    """Return int64 [edges, lengths] of all edges, each once."""
+def _classes(results: Any) -> dict[Any, list[Detours]]:
+    """Return the results by class, or raise `InputError` if a class has none."""
+    given = {"": results} if isinstance(results, Detours) else results if isinstance(results, Mapping) else {}
+    classes = {
+        name: [own] if isinstance(own, Detours) else list(own) if isinstance(own, Iterable) else []
+        for name, own in given.items()
+    }
+    if not classes or not all(own and all(isinstance(one, Detours) for one in own) for own in classes.values()):
+        raise InputError(
+            "results must be a Detours, or a dict of at least one name with a Detours or a list of them, but it is "
+            f"{short_repr(results)}."
+        )
+    return classes
+
+
+def _edge_counts(name: Any, results: list[Detours]) -> Int64:
+    """Return int64 [edges, lengths] of all edges of a class, each once."""
+    if len(found := sorted({result.k for result in results})) > 1:
+        raise InputError(
+            f"results[{name!r}] must have a single k, but its graphs have k = {', '.join(map(str, found))}."
+        )
     parts = []
-    for result in [results] if isinstance(results, Detours) else results:
+    for result in results:
         ends = result.graph.to_edge_index()
         once = np.ones(ends.shape[1], np.bool_) if result.directed else ends[0] < ends[1]
         parts.append(result.arc_by_length[once])

@@ -122,6 +122,12 @@ def test_pairs_must_agree() -> None:
         page(nx.path_graph(3), names=["a", "b", "c"])
 
 
+@pytest.mark.parametrize("most", ["x", -1, 0, 2.5, True])
+def test_the_most_edges_are_a_positive_integer(most: object) -> None:
+    with pytest.raises(InputError, match="most_edges must be an integer of at least 1, or None"):
+        page(nx.path_graph(3), most_edges=most)  # type: ignore[arg-type]
+
+
 def test_hostile_names_cannot_leave_their_element() -> None:
     graph = nx.relabel_nodes(nx.complete_graph(5), dict(enumerate(HOSTILE)))
     made = page(graph, k=3, names=[HOSTILE[0]])

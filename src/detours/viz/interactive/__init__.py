@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from detours.atomic import atomic_write
+from detours.checks import check_integer
 from detours.counting.count import count
 from detours.counting.result import Detours
 from detours.errors import InputError, short_repr
@@ -113,6 +114,8 @@ def page(
     results = [_counted(graph, k, directed, chordless) for graph in given]
     if len({(one.k, one.directed) for one in results}) > 1:
         raise InputError("both graphs must be counted with the same k, and both directed or both undirected")
+    if most_edges is not None:
+        check_integer("most_edges", most_edges, minimum=1, otherwise="None for the default")
     most = most_edges if most_edges is not None else MOST_EDGES if around is None else MOST_AROUND
     parts = [choose_part(result, most, _nodes(result, around, len(given))) for result in results]
     drawn = molecules if molecules is not None else [drawing_of(result.graph) for result in results]
