@@ -50,6 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "molecule": _molecule(),
         "directed": page(nx.relabel_nodes(nx.complete_graph(5), dict(enumerate(QUOTED))), 3, directed=True),
         "chordless": page(nx.relabel_nodes(nx.complete_graph(5), dict(enumerate(QUOTED))), 3, chordless=True),
+        "ring": page(nx.cycle_graph(5), 6),
         "edge": page(nx.karate_club_graph(), 4, names=["karate"], around=[32, 2]),
     }
     return {name: made.save(folder / f"{name}.html") for name, made in pages.items() if made is not None}
@@ -312,6 +313,13 @@ def test_hostile_names_are_text_and_nothing_runs(opened: Opener, problems: list[
     assert inserted, "the policy must refuse scripts that are not in the file"
     assert len(problems) == 1 and "Content Security Policy" in problems.pop()
     keep(tab, "hostile")
+
+
+def test_lengths_without_detours_are_zeros(opened: Opener) -> None:
+    tab = opened("ring")
+    assert rows(tab)[0] == ["0", "1", "1", "0", "0", "1", "0", "0"]
+    tab.click("#rows tr:first-child")
+    assert tab.locator("#facts dd").all_inner_texts() == ["1 detour", "0", "0", "1", "0", "0"]
 
 
 @pytest.mark.parametrize("kind", ["directed", "chordless"])

@@ -17,9 +17,9 @@ import detours
 from detours.errors import InputError
 from detours.graph import Graph
 from detours.viz import Page, page
-from detours.viz.interactive.content import LISTED_EDGES
+from detours.viz.interactive.content import LISTED_EDGES, LISTED_NODES
 from detours.viz.interactive.names import MAX_CHARACTERS, shown_name
-from detours.viz.interactive.part import choose_part
+from detours.viz.interactive.part import MOST_NODES, choose_part
 
 pytest.importorskip("networkx")
 HOSTILE = [
@@ -78,6 +78,27 @@ def test_of_a_large_graph_the_neighbourhoods_of_busy_edges_are_drawn_and_the_pag
     assert hidden and max(hidden) < len(own["names"])
     whole = choose_part(result, most=10_000)
     assert whole.seeds is None and len(whole.nodes) == 320
+
+
+def test_isolated_nodes_of_a_large_graph_are_left_out_and_the_page_says_so() -> None:
+    graph = nx.empty_graph(20_000, create_using=nx.DiGraph)
+    graph.add_edges_from([(5, 7), (7, 9), (5, 9)])
+    data = content(page(graph, k=2))
+    assert data["graphs"][0]["names"] == ["5", "7", "9"]
+    assert data["note"].startswith("Shown: 3 of 20,000 nodes and 3 of 3 edges; the other nodes have no edges; all")
+    assert content(page(nx.empty_graph(2_000), k=2))["note"] == ""
+    (empty,) = content(page(nx.empty_graph(20_000), k=2))["graphs"]
+    assert len(empty["names"]) == MOST_NODES
+
+
+def test_a_page_for_a_large_k_is_small() -> None:
+    made = page(nx.cycle_graph(400), k=600)
+    (own,) = content(made)["graphs"]
+    assert own["counts"][397] == [1] * 400 and own["phi"][397] == [2] * 400
+    assert not any(own["counts"][:397] + own["counts"][398:] + own["phi"][398:])  # no columns of zeros
+    listed = [paths for paths in own["detours"] if paths is not None]
+    assert LISTED_NODES <= sum(len(path) for paths in listed for path in paths) < LISTED_NODES + 400
+    assert len(made.html.encode()) < 700_000
 
 
 def test_a_directed_part_counts_arcs_of_both_directions() -> None:

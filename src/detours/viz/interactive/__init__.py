@@ -100,7 +100,7 @@ def page(
         around: Nodes of a single graph, such as the two ends of an edge. Only these, the nodes on detours between
             them, and their neighbours are drawn.
         most_edges: The maximal number of edges drawn of a graph, by default 5,000, or 1,000 with `around`. Of larger
-            graphs, the neighbourhoods of the busiest edges are drawn.
+            graphs, the neighbourhoods of the busiest edges are drawn; of more than 10,000 nodes, only those with edges.
         budget: Seconds for deciding whether two graphs are isomorphic.
 
     >>> import networkx as nx
@@ -145,10 +145,12 @@ def _content(
 
 
 def _note(result: Detours, part: Part) -> str:
-    if part.seeds is None and not part.around:
+    if len(part.nodes) == result.graph.num_nodes and not part.around:
         return ""
     nodes = f"{len(part.nodes):,} of {result.graph.num_nodes:,} nodes"
     edges = f"{len(part.arcs):,} of {result.graph.num_edges:,} edges"
+    if part.seeds is None and not part.around:
+        return f"Shown: {nodes} and {edges}; the other nodes have no edges; all counts are those of the whole graph."
     if part.around:
         names = " and ".join(shown_name(result.graph.name(node)) for node in part.around)
         of = f"{names}, with the nodes on detours between them" if len(part.around) > 1 else names

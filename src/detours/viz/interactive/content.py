@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ EDGE_LENGTH, SPACING = 40, 16  # unzoomed pixels: mean edge length, and minimal 
 LISTED_EDGES, LISTED_ARCS = 1_500, 2**25
 """The maximal number of edges whose detours are listed, the busiest ones, and of arcs scanned to find them."""
 LISTED_NODES = 80_000
-"""The approximate maximum of nodes on all listed detours together, which bounds the size of the page."""
+"""The maximum of nodes on all listed detours together, but for the last edge; it bounds the size of the page."""
 MAX_ROUNDS = 8
 MAX_REFINED_EDGES = 1_000_000  # edges; larger graphs have no colours
 SAFE = 2**53
@@ -45,9 +45,11 @@ def describe_graph(result: Detours, part: Part, name: str, molecule: Molecule | 
     source, target = part.ends(graph)
     own_names = [str(graph.name(node)) for node in part.nodes]
     names = shown_names(own_names)
-    listed = list(_listed(result, part))
     numbering = _Numbering(part.nodes)
-    inner = [None if paths is None else [[numbering.index(v) for v in path] for path in paths] for paths in listed]
+    inner = [
+        None if paths is None else [[numbering.index(v) for v in path] for path in paths]
+        for paths in _listed(result, part)
+    ]
     points = _points(graph, part) if molecule is None else molecule.points[part.nodes]
     x, y = np.rint(points.T * _magnification(points)).astype(int).tolist()
     return {
@@ -107,13 +109,20 @@ def _magnification(points: Float64) -> float:
 
 
 def _exact(values: Sequence[int]) -> list[int] | list[str]:
-    """Return integers that JavaScript reads exactly: as strings if one of them is too large for its numbers."""
+    """Return integers that JavaScript reads exactly: as strings if one of them is too large for its numbers.
+
+    An empty list stands for zeros, so that a large k does not make a large page.
+    """
+    if not any(values):
+        return []
     return list(values) if max(values, default=0) < SAFE else [str(value) for value in values]
 
 
 def _node_sums(graph: Graph, column: Int64, nodes: Int64) -> list[int]:
     """Return the sum of a column over the arcs of each node, as Python integers, since they may exceed 2^63."""
-    sums = []
+    sums: list[int] = []
+    if not column.any():
+        return sums
     for node in nodes:
         values = column[graph.indptr[node] : graph.indptr[node + 1]]
         safe = values.sum(dtype=np.float64) < 2**62
@@ -139,8 +148,8 @@ def listed_each(edges: int, k: int) -> int:
     return min(LISTED_EACH, max(5, LISTED_NODES // (max(edges, 1) * (k + 1))))
 
 
-def _listed(result: Detours, part: Part) -> Iterator[list[list[int]] | None]:
-    """Yield the inner nodes of the first detours of every edge drawn; None for an edge whose detours are not listed.
+def _listed(result: Detours, part: Part) -> list[list[list[int]] | None]:
+    """Return the inner nodes of the first detours of every edge drawn; None for an edge whose detours are not listed.
 
     Those of the busiest edges are listed, and most detours of edges between two nodes of `around`.
     """
@@ -149,15 +158,20 @@ def _listed(result: Detours, part: Part) -> Iterator[list[list[int]] | None]:
     target = graph.indices[part.arcs]
     den = result.arc_by_length[part.arcs].sum(axis=1, dtype=np.float64)
     requested = np.isin(source, part.around) & np.isin(target, part.around)
-    chosen = requested.copy()
     edges = listed_edges(len(part.arcs), graph.num_arcs)
-    chosen[np.argsort(-den, kind="stable")[:edges]] = True
     most = listed_each(edges, result.k)
-    for u, v, count, long, listed in zip(source.tolist(), target.tolist(), den, requested, chosen, strict=True):
-        if count == 0:
-            yield []
-        else:
-            yield first_detours(result, u, v, LISTED_EACH if long else most) if listed else None
+    busiest = np.argsort(-den, kind="stable")
+    chosen = [*np.flatnonzero(requested).tolist(), *busiest[~requested[busiest]][:edges].tolist()]
+    listed: list[list[list[int]] | None] = [None if count else [] for count in den]
+    room = LISTED_NODES
+    for at in chosen:
+        if room <= 0:
+            break
+        if den[at]:
+            paths = first_detours(result, int(source[at]), int(target[at]), LISTED_EACH if requested[at] else most)
+            room -= sum(map(len, paths))
+            listed[at] = paths
+    return listed
 
 
 def add_colours(described: Sequence[dict[str, Any]], graphs: Sequence[Graph], parts: Sequence[Part], k: int) -> None:

@@ -15,6 +15,8 @@ from detours.counting.shrink.csr import transpose
 from detours.graph import Graph
 
 MOST_EDGES, MOST_AROUND = 5_000, 1_000
+MOST_NODES = 10_000
+"""Isolated nodes are left out of graphs with more nodes."""
 LISTED_EACH = 200
 """The maximal number of detours listed for one edge."""
 
@@ -38,7 +40,7 @@ class Part(NamedTuple):
 
 
 def choose_part(result: Detours, most: int = MOST_EDGES, around: Sequence[int] = ()) -> Part:
-    """Return the part of a graph that fits into a page of at most `most` edges.
+    """Return the part of a graph that fits into a page of at most `most` edges, without isolated nodes if it is large.
 
     The neighbourhood of an edge is its two ends and their neighbours, those along the busiest edges first. Nodes are
     added until there would be more than `most` edges between them. With `around`, these nodes come first, then those
@@ -46,7 +48,7 @@ def choose_part(result: Detours, most: int = MOST_EDGES, around: Sequence[int] =
     """
     graph = result.graph
     if graph.num_edges <= most and not around:
-        return _part(graph, np.arange(graph.num_nodes), None)
+        return _part(graph, np.arange(graph.num_nodes) if graph.num_nodes <= MOST_NODES else _connected(graph), None)
     ends = graph.to_edge_index()
     busy = _float_totals(result)
     drawn = _Drawn(graph, most)
@@ -64,6 +66,11 @@ def choose_part(result: Detours, most: int = MOST_EDGES, around: Sequence[int] =
             return _part(graph, np.flatnonzero(drawn.inside), max(seeds, 1))
         seeds += 1
     return _part(graph, np.flatnonzero(drawn.inside), seeds)
+
+
+def _connected(graph: Graph) -> Int64:
+    """Return the nodes that have edges, or the first ones if none has."""
+    return np.unique(graph.to_edge_index()) if graph.num_arcs else np.arange(MOST_NODES)
 
 
 class _Drawn:

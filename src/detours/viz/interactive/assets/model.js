@@ -12,7 +12,7 @@ function readModel(graph, index, data) {
     name: graph.names[id],
     altered: altered.has(id), // not the name in the graph, but one that is safe to show
     symbol: graph.symbols ? graph.symbols[id] : null,
-    counts: graph.phi.map((column) => BigInt(column[id])),
+    counts: graph.phi.map((column) => BigInt(column[id] ?? 0)), // an empty column stands for zeros
     degree: graph.degree[id],
     links: [],
   }));
@@ -20,7 +20,7 @@ function readModel(graph, index, data) {
     id, graph: index,
     source: nodes[source],
     target: nodes[graph.targets[id]],
-    counts: graph.counts.map((column) => BigInt(column[id])),
+    counts: graph.counts.map((column) => BigInt(column[id] ?? 0)),
     inner: graph.detours[id],
     bond: graph.bonds ? graph.bonds[id] : 1,
   }));
