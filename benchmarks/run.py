@@ -58,6 +58,10 @@ def work(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("stopped; nothing was written", file=sys.stderr)
         return 130
+    except SystemExit as end:  # of Rich, if the reader of the output is gone
+        if isinstance(end.__context__, BrokenPipeError):
+            return 141
+        raise
 
 
 def _parser() -> argparse.ArgumentParser:

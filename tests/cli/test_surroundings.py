@@ -60,6 +60,25 @@ def test_a_reader_that_closes_the_pipe(odd: Path) -> None:
     assert program.wait(60) in (141, -signal.SIGPIPE)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["--help"], ["count", "--help"], ["--version"], ["data", "list"]], ids=" ".join)
+def test_an_output_that_cannot_be_written(arguments: list[str]) -> None:
+    code = "from detours.cli import main; main()"
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run([sys.executable, "-c", code, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (ran.returncode, ran.stderr) == (1, "detours: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes of POSIX")
+def test_help_for_a_reader_that_is_gone() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    code = "from detours.cli import main; main()"
+    ran = subprocess.run([sys.executable, "-c", code, "--help"], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (ran.returncode, ran.stderr) == (141, "")
+
+
 @pytest.mark.parametrize("width", ["1", "10", "39"])
 @pytest.mark.parametrize("command", [["count"], ["explain"], ["--help"], ["count", "--help"]], ids=" ".join)
 def test_a_narrow_terminal_loses_no_digits(

@@ -29,8 +29,15 @@ def run_app(app: typer.Typer, arguments: list[str]) -> int:
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except SystemExit as end:  # SIGTERM
+    except SystemExit as end:  # SIGTERM, or Typer's own way out if the reader of a help text is gone
+        if isinstance(end.__context__, BrokenPipeError):
+            return PIPE_CLOSED
         return end.code if isinstance(end.code, int) else FAILED
+    except OSError as error:  # a help text that cannot be written; commands report their own errors
+        if os.environ.get("DETOURS_TRACEBACK"):
+            raise
+        say(_sentence(error))
+        return FAILED
     if code == INTERRUPTED:  # printed here, as Typer turns an interrupt in its own code into this exit code
         say(farewell())
     return code
