@@ -106,7 +106,7 @@ def test_one_test_with_individualised_nodes(run: Run) -> None:
     assert run(*plain)[1].startswith("not told apart")
     code, out, _ = run(*plain, "--individualise", "mark", "--depth", "2")
     assert code == 0 and out.splitlines()[0] == "not isomorphic" and "in round 1" in out
-    assert "belong to individualise" in run(*plain, "--depth", "2")[2]
+    assert "--depth needs --individualise mark or delete" in run(*plain, "--depth", "2")[2]
 
 
 def test_rounds_can_be_bounded(run: Run) -> None:

@@ -27,6 +27,13 @@ def test_invalid_k_is_a_usage_error(run: Run, k: str) -> None:
         ["count", "g1.txt", "-k", "3", "--jobs", "0"],
         ["count", "g1.txt", "-k", "3", "--memory", "lots"],
         ["count", "g1.txt", "-k", "3", "--top", "-1"],
+        ["count", "g1.txt", "-k", "3", "--format", "docx"],
+        ["show", "g1.txt", "--sep", "tabs"],
+        ["cycles", "g1.txt", "-k", "3", "--sep", ""],
+        ["explain", "g1.txt", "-k", "3", "--columns", "1,2,3"],
+        ["compare", "g1.txt", "g1.txt", "--columns", "1"],
+        ["compare", "g1.txt", "g1.txt", "--depth", "2"],
+        ["compare", "g1.txt", "g1.txt", "--rounds", "2", "--individualise", "mark"],
         ["paths", "g1.txt", "a", "-k", "3"],
         ["paths", "g1.txt", "a", "b", "-k", "3", "--max-paths", "0"],
         ["nonsense"],
@@ -36,6 +43,19 @@ def test_invalid_k_is_a_usage_error(run: Run, k: str) -> None:
 def test_wrong_usage(run: Run, arguments: list[str]) -> None:
     ran = run(*arguments)
     assert ran.code == 2 and ran.out == "" and one_sentence(ran.err) and "--help" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--format", "docx"], "'docx' is not a format; choose from edgelist, mtx,"),
+        (["--format", "csv"], "'csv' is not a format; files that end in .csv are edgelist"),
+        (["--sep", "tabs"], "'tabs' is not a separator; give , ; | tab or space"),
+        (["--columns", "1,2,3"], "'1,2,3': give two columns, by name or number, such as 1,2"),
+    ],
+)
+def test_wrong_usage_is_explained(run: Run, arguments: list[str], says: str) -> None:
+    assert says in run("count", "g1.txt", "-k", "3", *arguments).err
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,10 @@ def compare(
       detours compare a.txt b.txt -k 6 --individualise delete
     """
     check_one_input((first, second))
+    if depth is not None and individualise is None:
+        raise typer.BadParameter("--depth needs --individualise mark or delete")
+    if rounds is not None and individualise is not None:
+        raise typer.BadParameter("--rounds and --individualise exclude each other: nodes are marked in stable colours")
     if k is not None and not quiet and not _counts_detours(init, edges, pairs):
         print(f"note: -k {k} has no effect, as --init {init} alone counts no detours", file=sys.stderr)
     reading: dict[str, Any] = {"directed": directed, "strict": strict, "quiet": quiet}

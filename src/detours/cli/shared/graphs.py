@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 STANDARD_INPUT = "-"
-_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
 def read_graph(
@@ -37,7 +36,7 @@ def read_graph(
     from detours.graph import Graph
 
     options: dict[str, Any] = {"directed": directed, "strict": strict, "format": format}
-    options |= {"columns": columns and columns.split(","), "sep": _SEPARATORS.get(sep or "", sep)}
+    options |= {"columns": columns and columns.split(","), "sep": sep}
     with progress_bar(f"Reading {title(file)}", show=progress), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         graph = Graph.read(file, **options) if file != STANDARD_INPUT else _read_standard_input(options)

@@ -70,6 +70,29 @@ def _parse_memory(text: str) -> str:
     return text.strip()
 
 
+def _parse_columns(text: str) -> str:
+    if text.count(",") != 1:
+        raise typer.BadParameter(f"{text!r}: give two columns, by name or number, such as 1,2")
+    return text
+
+
+def _parse_separator(text: str) -> str:
+    separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
+    if separator not in (",", ";", "|", "\t", " "):
+        raise typer.BadParameter(f"{text!r} is not a separator; give , ; | tab or space")
+    return separator
+
+
+def _parse_format(text: str) -> str:
+    from detours.graph.files import FORMATS
+
+    if text not in FORMATS:
+        meant = next((name for name, format in FORMATS.items() if text in format.endings), None)
+        hint = f"choose from {', '.join(FORMATS)}" if meant is None else f"files that end in .{text} are {meant}"
+        raise typer.BadParameter(f"{text!r} is not a format; {hint}")
+    return text
+
+
 File = Annotated[
     str,
     typer.Argument(
@@ -82,17 +105,19 @@ Columns = Annotated[
     str | None,
     typer.Option(
         metavar="A,B",
+        parser=_parse_columns,
         help="The two node columns of an edge table, by name or by number from 1.",
     ),
 ]
 Sep = Annotated[
     str | None,
-    typer.Option(metavar="SEP", help="Column separator: , ; | tab or space."),
+    typer.Option(metavar="SEP", parser=_parse_separator, help="Column separator: , ; | tab or space."),
 ]
 FileFormat = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
+        parser=_parse_format,
         help="Format of the file, regardless of its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, metis, "
         "g6, s6, npz or molecule.",
     ),
