@@ -69,6 +69,16 @@ def test_an_output_that_cannot_be_written(arguments: list[str]) -> None:
     assert (ran.returncode, ran.stderr) == (1, "detours: No space left on device\n")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a folder that can be removed while it is used")
+def test_a_working_directory_that_is_gone(odd: Path, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    code = "import os; os.chdir('gone'); os.rmdir('../gone'); from detours.cli import main; main()"
+    command = [sys.executable, "-c", code, "count", str(odd), "-k", "3", "--out", "counts.csv"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    message = "detours: the working directory no longer exists; change to another one\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", message)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes of POSIX")
 def test_help_for_a_reader_that_is_gone() -> None:
     reader, writer = os.pipe()

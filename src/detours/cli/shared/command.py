@@ -99,12 +99,22 @@ def _sentence(error: Exception) -> str:
             "not enough memory; use a smaller k, or count in parts: `detours count` with --memory and --out FOLDER "
             "stays within a limit"
         )
+    if isinstance(error, FileNotFoundError) and error.filename is None and _working_directory_is_gone():
+        return "the working directory no longer exists; change to another one"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ImportError):
         return str(error)
     kind = type(error).__name__
     return f"unexpected {kind}: {error}; this is a bug, please report it with DETOURS_TRACEBACK=1 set"
+
+
+def _working_directory_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def say(sentence: str) -> None:
