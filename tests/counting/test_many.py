@@ -87,6 +87,9 @@ def test_is_a_sequence() -> None:
     for beyond in (3, -4):
         with pytest.raises(IndexError, match="graphs, numbered from 0, but not"):
             results[beyond]
+    for no_index in (1.0, "a"):
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            results[no_index]  # type: ignore[call-overload]
 
 
 def test_no_graphs_at_all() -> None:

@@ -30,10 +30,20 @@ def test_items_that_are_not_pairs_are_refused(pairs):
         Graph.from_edges(pairs)
 
 
-@pytest.mark.parametrize("pair", ["ab", b"ab", bytearray(2), {"u": 1, "v": 2}, {0, 1}, {0: 1, 2: 3}.keys(), 5, (1,)])
+@pytest.mark.parametrize(
+    "pair",
+    ["ab", b"ab", bytearray(2), memoryview(b"ab"), {"u": 1, "v": 2}, 5, (1,), np.ma.array([1, 2], mask=[0, 1])],
+)
 def test_edges_that_are_not_pairs_are_named(pair):
     with pytest.raises(InputError, match=r"every edge must be a pair of nodes, such as \('a', 'b'\), but one is"):
         Graph.from_edges([pair])
+
+
+@pytest.mark.parametrize("pair", [{0, 1}, frozenset((0, 1)), {0: 1, 1: 3}.keys()])
+def test_sets_are_undirected_edges(pair):
+    assert Graph.from_edges([pair, (1, 2)]) == Graph.from_edges([(0, 1), (1, 2)])
+    with pytest.raises(InputError, match="every edge must be a pair of nodes"):
+        Graph.from_edges([pair, (1, 2)], directed=True)
 
 
 @pytest.mark.parametrize("given", [[(0, 1), (2, 3)], [[0, 1], [0, 2]], ((0, 1), (0, 1)), [(1, 2), (2, 3)]])

@@ -36,6 +36,15 @@ def test_weights_of_any_type_give_the_type_of_x(dtype: torch.dtype, of_weight: t
     )
 
 
+@pytest.mark.parametrize("weight", [None, torch.tensor([3, 3, 1, 1, 7, 7, 2])])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool])
+def test_features_that_are_no_floats_become_floats(dtype: torch.dtype, weight: Tensor | None) -> None:
+    x = torch.eye(4)
+    found = hop_features(x.to(dtype), ARCS, 2, weight=weight)
+    assert found.dtype == torch.float32 and not torch.equal(found, found.round())
+    torch.testing.assert_close(found, hop_features(x, ARCS, 2, weight=weight))
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_output_and_gradients(dtype: torch.dtype) -> None:
     encoder, x = given(dtype)

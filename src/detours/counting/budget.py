@@ -14,13 +14,17 @@ from detours.graph import Graph
 Item = TypeVar("Item")
 
 
-def check_size(graph: Graph, k: int) -> None:
-    """Refuse counts that need more memory than the machine has, as for a k far beyond the number of nodes."""
+def check_size(graph: Graph, k: int, otherwise: str = "") -> None:
+    """Refuse counts that need more memory than the machine has, as for a k far beyond the number of nodes.
+
+    ``otherwise`` is what else the caller can do; the message ends with it.
+    """
     size, available = 8 * (k - 1) * graph.num_arcs * (1 + graph.directed), machine_memory()
     if available is not None and size > available:
         raise InputError(
             f"the counts of {graph.num_arcs:,} arcs by length up to k = {k} take {readable_bytes(size)}, and this "
             f"machine has {readable_bytes(available)}; no path here has more than {graph.num_nodes - 1:,} edges"
+            + otherwise
         )
 
 

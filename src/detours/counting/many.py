@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import cached_property
 from typing import overload
@@ -31,6 +32,7 @@ class DetoursList(Sequence[Detours]):
     def __getitem__(self, index: int | slice) -> Detours | list[Detours]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
+        index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"there are {len(self):,} graphs, numbered from 0, but not {index}")
         index %= len(self)

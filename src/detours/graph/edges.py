@@ -194,7 +194,7 @@ def _nodes_up_to(high: int, num_edges: int) -> int:
 def as_numpy(values: Any, what: str) -> NDArray[Any]:
     """Return lists, a NumPy array or a torch tensor on any device as a NumPy array."""
     rows = values[:2] if isinstance(values, (list, tuple)) else [values]
-    if any(map(np.ma.is_masked, rows)):
+    if any(hasattr(row, "mask") and np.ma.is_masked(row) for row in rows):
         raise InputError(f"{what} must be complete, but it is an array with masked entries; remove these edges.")
     try:
         return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)

@@ -81,7 +81,7 @@ class Graph(CsrGraph):
         >>> Graph.from_edges([("Ada", "Grace"), ("Grace", "Alan")]).name_list()
         ['Ada', 'Alan', 'Grace']
         """
-        return _build(from_pairs(pairs), directed, strict)
+        return _build(from_pairs(pairs, ordered=bool(directed)), directed, strict)
 
     @classmethod
     def from_pandas(

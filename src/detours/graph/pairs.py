@@ -20,12 +20,12 @@ _AMBIGUOUS = (
 )
 
 
-_NOT_PAIRS = (str, bytes, bytearray, Mapping, Set)
-"""What may have two items that are not the two ends of an edge, in this order."""
+_NOT_PAIRS = (str, bytes, bytearray, memoryview, Mapping)
+"""What may have two items that are not the two ends of an edge."""
 
 
-def from_pairs(pairs: Iterable[Any]) -> EdgeList:
-    """Return the edges of pairs of nodes; each row of an array is a pair."""
+def from_pairs(pairs: Iterable[Any], ordered: bool = False) -> EdgeList:
+    """Return the edges of pairs of nodes, which may be sets unless `ordered`; each row of an array is a pair."""
     if hasattr(pairs, "dtype"):
         array = as_numpy(pairs, "edges")
         if array.ndim != 2 or array.shape[1] != 2:
@@ -37,8 +37,9 @@ def from_pairs(pairs: Iterable[Any]) -> EdgeList:
         pairs = list(pairs)
     except TypeError:
         raise InputError(f"edges must be pairs of nodes, but {short_repr(pairs)} was given.") from None
+    not_pairs = (*_NOT_PAIRS, Set) if ordered else _NOT_PAIRS
     for pair in pairs:
-        if isinstance(pair, _NOT_PAIRS) or not hasattr(pair, "__len__") or len(pair) != 2:
+        if isinstance(pair, not_pairs) or not hasattr(pair, "__len__") or len(pair) != 2 or hasattr(pair, "mask"):
             raise InputError(f"every edge must be a pair of nodes, such as ('a', 'b'), but one is {short_repr(pair)}.")
     return from_ends([u for u, _ in pairs], [v for _, v in pairs])
 

@@ -138,6 +138,7 @@ def hop_features(
     tensor([[1., 0., 0., 1., 1., 0.],
             [0., 1., 1., 0., 0., 1.]])
     """
+    x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
     blocks = [x]
     if weight is not None:  # counts are integers, or may have another precision than x
         weight = weight.to(torch.promote_types(x.dtype, torch.float32))

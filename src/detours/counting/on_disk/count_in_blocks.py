@@ -158,7 +158,7 @@ def _start_or_resume(folder: Path, graph: Graph, k: int, engine: str, parallel: 
 
     def layout() -> dict[str, Any]:
         if not too_large:
-            check_size(graph, k)
+            check_size(graph, k, "; with a memory_limit it is counted in parts")
             cyclic.append(Cyclic(graph.indptr, graph.indices, graph.directed))
             try:
                 options: dict[str, Any] = {"n_jobs": parallel, "memory_limit": limit, "fewer_threads": False}

@@ -292,20 +292,11 @@ def test_estimate_of_a_hopeless_search_is_fast_and_incomplete() -> None:
     assert estimate.steps > 60 * 100_000 / 64
 
 
-def test_steps_of_a_hub_are_projected_from_its_first_arcs() -> None:
-    """All of the work is that of one root, of which nothing would be known before it is done."""
-    hub = nx.gnm_random_graph(3000, 6000, seed=1)
-    hub.add_edges_from((3000, node) for node in range(3000))
-    search = SearchCount(Cyclic(*csr(hub)), 5)
-    worker = search.worker()
-    worker.assign(0, search.num_roots)
-    while worker.advance():
-        pass
-    sample = Sample(search, 64)
-    assert not sample.steps(2**10).complete
-    estimate = sample.steps(worker.steps // 2)
-    assert estimate.complete and worker.steps / 8 < estimate.steps < worker.steps * 8
-    assert sample.steps(2 * worker.steps).complete
+def test_a_sample_goes_on_where_it_was() -> None:
+    cyclic = Cyclic(*csr(nx.convert_node_labels_to_integers(nx.grid_2d_graph(60, 60))))
+    sample = Sample(SearchCount(cyclic, 7), 64)
+    assert not sample.steps(1000).complete
+    assert sample.steps(2**22) == Sample(SearchCount(cyclic, 7), 64).steps(2**22)
 
 
 def test_nci1() -> None:

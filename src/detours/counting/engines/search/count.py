@@ -22,7 +22,6 @@ from detours.counting.shrink.cyclic_part import Cyclic, Reduced
 from detours.errors import EngineError
 
 FEWEST_ROOTS = 32  # completed roots that suffice for an estimate
-LEAST_PART = 1 / 4  # of the first arcs of a root that suffices for an estimate of its steps
 GOLDEN = (5**0.5 - 1) / 2  # its first n multiples modulo 1 are spread evenly, for any n
 STEPS = 2**22  # steps of the search between two checks of `stop`: a few hundredths of a second
 
@@ -153,13 +152,6 @@ class Worker:
             self._reset()
         return self.pending
 
-    def part_of_root(self) -> float:
-        """Return the share of first arcs of the current root that are done."""
-        mode, roots, _ = self._pending[0]
-        at, ptr = self._space.state[0], self.search.graphs[mode].first_ptr
-        begin, end = ptr[roots[at["root"]]], ptr[roots[at["root"]] + 1]
-        return float((end - at["first"]) / max(1, end - begin))
-
     def run(self, first: int, last: int, stop: Stop) -> None:
         """Search from the roots first .. last - 1, or until ``stop[0]`` is set."""
         self.assign(first, last)
@@ -190,8 +182,7 @@ class Sample:
     """A search from some roots, to estimate the steps of the whole; the same on every machine.
 
     Roots are drawn by degree, evenly spaced, so that hubs are not missed. Where the sample is cut short, only the roots
-    searched until then count, which are spread just as evenly; if they are few, as where one hub takes most of the
-    time, the steps of the last one are projected from its first arcs.
+    searched until then count, which are spread just as evenly.
     """
 
     def __init__(self, search: SearchCount, size: int):
@@ -215,10 +206,7 @@ class Sample:
         for worker, steps_of_root, share in self._parts:
             while worker.pending and worker.steps < limit:
                 worker.advance(min(limit - worker.steps, STEPS))
-            num_searched, steps = max(1, int(np.count_nonzero(steps_of_root))), steps_of_root / share
-            if worker.pending and num_searched <= FEWEST_ROOTS:
-                part = worker.part_of_root()
-                complete = complete and part >= LEAST_PART
-                steps[num_searched - 1] /= max(part, LEAST_PART) ** 2  # the later first arcs close more cycles
-            total += float(steps.sum()) / num_searched
+            num_searched = max(1, int(np.count_nonzero(steps_of_root)))
+            complete = complete and (not worker.pending or num_searched > FEWEST_ROOTS)
+            total += float((steps_of_root / share).sum()) / num_searched
         return Steps(total, complete)
