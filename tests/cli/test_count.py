@@ -226,8 +226,12 @@ def test_an_unwritable_folder(run: Run) -> None:
 
 def test_files_that_would_overwrite_each_other_are_refused(run: Run) -> None:
     before = Path("k6.txt").read_text()
-    for arguments in (["--out", "k6.csv", "--out-nodes", "k6.csv"], ["--out", "k6.txt"]):
-        ran = run("count", "k6.txt", "-k", "3", *arguments)
+    for arguments in (
+        ["k6.txt", "--out", "k6.csv", "--out-nodes", "k6.csv"],
+        ["k6.txt", "--out", "k6.txt"],
+        ["-", "--out", "-"],
+    ):
+        ran = run("count", *arguments, "-k", "3")
         assert ran.code == 1 and "different files" in ran.err
     assert Path("k6.txt").read_text() == before and not Path("k6.csv").exists()
 

@@ -55,6 +55,10 @@ def test_links_are_written_through(folder: Path, capsys: pytest.CaptureFixture[s
     assert cli.run(["show", "triangle.txt", "-k", "2", "--out", "link.html"]) == 0
     assert capsys.readouterr().err.startswith("Wrote link.html (")
     assert (folder / "link.html").is_symlink() and '"names":["a","b","c"]' in (folder / "shared.html").read_text()
+    (folder / "shared.html").rename(folder / "store")
+    (folder / "triangle.html").symlink_to("store")
+    assert cli.run(["show", "triangle.txt", "-k", "3"]) == 0
+    assert (folder / "triangle.html").is_symlink() and (folder / "store").read_text() != "an old page"
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,7 @@ def test_limits_of_given_axes_stay() -> None:
     ax = new_figure(3, 3).add_subplot()
     ax.set_ylim(0, 50)
     assert draw_learning({"a": [0.1, 0.2]}, ax).get_ylim() == (0, 50)
+    assert draw_learning({"a": [0.0, 0.9]}, new_figure(3, 3).add_subplot()).get_ylim() == (0, 103)
 
 
 @pytest.mark.parametrize("order", [(2, 4), (4, 2)])
@@ -111,6 +112,12 @@ def test_boxes_of_a_class_need_one_k(result: detours.Detours) -> None:
         draw_lengths({"a": [result, detours.count(nx.complete_graph(5), 2)]})
 
 
+def test_results_by_name_as_pairs() -> None:
+    result = detours.count(nx.complete_graph(4), 3)
+    pairs = draw_lengths([("a", result), ("b", result)])  # type: ignore[arg-type]
+    assert len(pairs.patches) == len(draw_lengths({"a": result, "b": result}).patches) == 4
+
+
 def test_boxes_of_a_graph_without_edges() -> None:
     assert len(draw_lengths(detours.count(nx.empty_graph(3), 3)).patches) == 2
 
@@ -119,6 +126,7 @@ def test_positions_by_name_and_by_index() -> None:
     graph = nx.relabel_nodes(nx.cycle_graph(4), dict(enumerate("dcba")))
     counted, layout = detours.count(graph, 3), nx.spring_layout(graph, seed=1)
     points = np.array([layout[name] for name in graph])
+    assert draw_graph(detours.count(nx.empty_graph(0), 2), positions={}).get_title() == "2-DeN"
     for positions in (layout, points, points.tolist()):
         assert draw_graph(counted, positions=positions).collections[1].get_offsets().tolist() == points.tolist()
 

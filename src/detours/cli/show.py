@@ -89,7 +89,7 @@ def show(
             names=[Path(name).name if os.path.exists(name) else name for name in files],
             around=around,
         )
-    shown.save(target.resolve())
+    shown.save(target)
     if not quiet:
         print(f"Wrote {target} ({len(shown.html.encode()) / 1000:,.0f} kB); open it in a web browser.", file=sys.stderr)
     if open_it:
@@ -101,7 +101,7 @@ def show(
 def _target(files: list[str], out: Path | None) -> Path:
     """Return the file to write, or raise `InputError`; only --out may replace a file that is not a page of `show`."""
     if out is not None:
-        if out.resolve().suffix.lower() not in (".html", ".htm"):
+        if out.suffix.lower() not in (".html", ".htm"):
             raise InputError(f"cannot write {out}: the name must end in .html")
         check_writable(out)
         return out

@@ -74,6 +74,8 @@ def _checked(positions: Any, graph: Graph) -> Float64:
         points = np.asarray(given, np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{allowed}, but it is {short_repr(positions)}.") from None
+    if not graph.num_nodes and not points.size:
+        return points.reshape(0, 2)
     if points.shape != (graph.num_nodes, 2):
         raise InputError(f"{allowed}, but it is an array of shape {points.shape}.")
     if not np.isfinite(points).all():

@@ -12,21 +12,21 @@ from detours.viz.style import COLOURS, new_axes, styled
 def draw_learning(curves: Mapping[str, Sequence[float]], ax: Any = None) -> Any:
     """Draw the accuracies (shares of 1) of each network, epoch by epoch, and return the axes.
 
-    The limits of given axes stay as they are.
+    Limits that were set on given axes stay as they are.
 
     >>> ax = draw_learning({"plain": [0.5, 0.5], "with detours": [0.7, 0.9]})
     >>> [line.get_label() for line in ax.get_lines()]
     ['plain', 'with detours']
     """
     with styled():
-        own, ax = ax is None, new_axes(ax, 6, 3.2)
+        ax = new_axes(ax, 6, 3.2)
         for colour, (name, accuracies) in zip(_cycle(curves), curves.items(), strict=True):
             percent = [100 * accuracy for accuracy in accuracies]
             ax.plot(range(1, len(percent) + 1), percent, color=colour, label=name)
         ax.set_xlabel("epoch")
         ax.set_ylabel("validation accuracy, %")
-        if own:
-            ax.set_ylim(min(40.0, _lowest(curves) - 3), 103)
+        if ax.get_autoscaley_on():
+            ax.set_ylim(max(0.0, min(40.0, _lowest(curves) - 3)), 103)
         if curves:
             ax.legend(loc="center right")
     return ax

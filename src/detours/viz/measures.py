@@ -97,7 +97,10 @@ def draw_lengths(results: Detours | Mapping[Any, Detours | Iterable[Detours]], a
 
 def _classes(results: Any) -> dict[Any, list[Detours]]:
     """Return the results by class, or raise `InputError` if a class has none."""
-    given = {"": results} if isinstance(results, Detours) else results if isinstance(results, Mapping) else {}
+    try:
+        given = {"": results} if isinstance(results, Detours) else dict(results)
+    except (TypeError, ValueError):
+        given = {}
     classes = {
         name: [own] if isinstance(own, Detours) else list(own) if isinstance(own, Iterable) else []
         for name, own in given.items()

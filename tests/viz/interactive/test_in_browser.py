@@ -332,7 +332,8 @@ def test_the_command_that_lists_all_detours_can_be_pasted_into_a_shell(opened: O
             assert "detours paths" not in text
             continue
         *_, command = text.partition("All of them: ")
-        options = ["detours", "paths", "FILE", "-k", "3", f"--{kind}"]
+        options = ["detours", "paths", "FILE", "-k", "3"]
+        options += ["--directed"] if kind == "directed" else ["--undirected", "--chordless"]
         assert shlex.split(command) == options + ["--"] * ("-k" in (source, target)) + [source, target]
 
 

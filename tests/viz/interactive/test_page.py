@@ -282,6 +282,12 @@ def test_the_detours_of_one_edge_are_drawn_and_all_listed(directed: bool) -> Non
     )
 
 
+def test_detours_of_all_edges_between_many_nodes_are_listed() -> None:
+    own, _ = _around(detours.count(nx.complete_graph(30), 4), *range(30))
+    listed = [len(paths) for paths in own["detours"]]
+    assert len(listed) == 435 and min(listed) == max(listed) >= 20
+
+
 def test_what_is_drawn_around_nodes_is_no_more_than_was_allowed_and_is_told() -> None:
     result = detours.count(nx.disjoint_union(nx.path_graph(300), nx.complete_graph(20)), 3)
     own, edges = _around(result, 5)

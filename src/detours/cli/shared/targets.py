@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from detours.cli.shared.graphs import STANDARD_INPUT
 from detours.errors import InputError
 
 
@@ -34,7 +35,11 @@ def check_different(what: str, inputs: Iterable[str | Path | None], *outputs: Pa
         ...
     detours.errors.InputError: --out and --out-nodes must be different files, but k4.csv is given twice.
     """
-    given = {os.path.realpath(path) for path in inputs if path is not None and os.path.exists(path)}
+    given = {
+        os.path.realpath(path)
+        for path in inputs
+        if path is not None and (str(path) == STANDARD_INPUT or os.path.exists(path))
+    }
     for path in outputs:
         if path is None:
             continue

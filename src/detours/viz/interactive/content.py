@@ -161,14 +161,15 @@ def _listed(result: Detours, part: Part) -> list[list[list[int]] | None]:
     edges = listed_edges(len(part.arcs), graph.num_arcs)
     most = listed_each(edges, result.k)
     busiest = np.argsort(-den, kind="stable")
-    chosen = [*np.flatnonzero(requested).tolist(), *busiest[~requested[busiest]][:edges].tolist()]
+    most_requested = max(most, listed_each(int(requested.sum()), result.k))
+    chosen = [*busiest[requested[busiest]].tolist(), *busiest[~requested[busiest]][:edges].tolist()]
     listed: list[list[list[int]] | None] = [None if count else [] for count in den]
     room = LISTED_NODES
     for at in chosen:
         if room <= 0:
             break
         if den[at]:
-            paths = first_detours(result, int(source[at]), int(target[at]), LISTED_EACH if requested[at] else most)
+            paths = first_detours(result, int(source[at]), int(target[at]), most_requested if requested[at] else most)
             room -= sum(map(len, paths))
             listed[at] = paths
     return listed

@@ -93,8 +93,7 @@ function paragraph(text) {
 function commandOf({ model, item }, k) {
   const ends = [item.source, item.target];
   if (ends.some((node) => node.altered)) return null;
-  const words = ["detours paths FILE", `-k ${k}`];
-  if (model.directed) words.push("--directed");
+  const words = ["detours paths FILE", `-k ${k}`, model.directed ? "--directed" : "--undirected"];
   if (model.chordless) words.push("--chordless");
   if (ends.some((node) => node.name.startsWith("-"))) words.push("--");
   return [...words, ...ends.map((node) => `'${node.name.replaceAll("'", "'\\''")}'`)].join(" ");
