@@ -166,3 +166,13 @@ def test_one_process_holds_the_lock_and_a_kill_releases_it(tmp_path: Path) -> No
         assert held
     with exclusive(tmp_path / "no folder" / ".lock") as held:
         assert held
+
+
+def test_links_are_written_through(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    link.symlink_to("real.txt")
+    for content in (b"new", b"newer"):  # the link is dangling, then it is not
+        with atomic_write(link) as file:
+            file.write(content)
+        assert link.is_symlink() and real.read_bytes() == content
+    assert sorted(tmp_path.iterdir()) == [link, real]

@@ -1,5 +1,6 @@
-"""The cache of compiled code: shared, damaged, or not available."""
+"""The cache of compiled code: shared, damaged, or not available; and what a signal meets."""
 
+import ast
 import logging
 import os
 import signal
@@ -103,3 +104,32 @@ def test_an_error_of_a_signal_handler_ends_a_function_with_several_results() -> 
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_no_compiled_function_returns_a_named_tuple_to_python() -> None:
+    """Numba would crash if a signal arrived just then; to other compiled functions they may return one."""
+    root = Path(module.__file__).parent
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in sorted(root.rglob("*.py"))}
+    named_tuples = {
+        node.name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases)
+    }
+    returning = {
+        (path.stem, node.name)
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.returns and "compiled" in map(ast.unparse, node.decorator_list)
+        if {each.id for each in ast.walk(node.returns) if isinstance(each, ast.Name)} & named_tuples
+    }
+    nodes = [node for path, tree in trees.items() if not path.stem.endswith("_numba") for node in ast.walk(tree)]
+    imported = {
+        ((node.module or "").rpartition(".")[2], name.name)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    assert returning, "the search finds those that only compiled functions call"
+    assert not returning & imported and not {name for _, name in returning} & attributes

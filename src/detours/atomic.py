@@ -25,10 +25,10 @@ _unfinished: set[Path] = set()
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` when the block succeeds; a disk error becomes an `InputError`.
 
-    It is compressed if the name ends in .gz.
+    Links are followed: the file is replaced, not the link to it. It is compressed if the name ends in .gz.
     """
     check_target(path)
-    with disk_errors_named(path), atomic_file(path) as raw:
+    with disk_errors_named(path), atomic_file(Path(os.path.realpath(path))) as raw:
         if path.suffix.lower() == ".gz":
             # No name or time in the header: the same graph always gives the same bytes.
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as compressed:

@@ -48,8 +48,8 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--format", "docx"], "'docx' is not a format; choose from edgelist, mtx,"),
-        (["--format", "csv"], "'csv' is not a format; files that end in .csv are edgelist"),
+        (["--format", "docx"], "format must be one of 'edgelist', 'mtx',"),
+        (["--format", "csv"], "but it is 'csv'; files that end in .csv are 'edgelist'"),
         (["--sep", "tabs"], "'tabs' is not a separator; give , ; | tab or space"),
         (["--columns", "1,2,3"], "'1,2,3': give two columns, by name or number, such as 1,2"),
     ],

@@ -77,19 +77,21 @@ def _parse_columns(text: str) -> str:
 
 
 def _parse_separator(text: str) -> str:
+    from detours.graph.files.shared.columns import SEPARATORS
+
     separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
-    if separator not in (",", ";", "|", "\t", " "):
+    if separator not in SEPARATORS:
         raise typer.BadParameter(f"{text!r} is not a separator; give , ; | tab or space")
     return separator
 
 
 def _parse_format(text: str) -> str:
-    from detours.graph.files import FORMATS
+    from detours.graph.files import check_format
 
-    if text not in FORMATS:
-        meant = next((name for name, format in FORMATS.items() if text in format.endings), None)
-        hint = f"choose from {', '.join(FORMATS)}" if meant is None else f"files that end in .{text} are {meant}"
-        raise typer.BadParameter(f"{text!r} is not a format; {hint}")
+    try:
+        check_format(text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from None
     return text
 
 

@@ -208,7 +208,7 @@ def tune(
                 continue
             results.append({"data": loaded.name, "model": model, **summary(search, tuned)})
             if write is not None:
-                with atomic_write(files[loaded.name, model].resolve()) as target:
+                with atomic_write(files[loaded.name, model]) as target:
                     target.write(search.recipe(tuned.best.trial).to_toml(source_of(loaded, name, root)).encode())
             if not quiet and not as_json:
                 show_trials(search, tuned, model)

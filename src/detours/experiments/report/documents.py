@@ -43,7 +43,7 @@ def update_document(path: Path, folder: Path) -> bool:
         )
     new = update_blocks(text, folder, path)
     if new != text:
-        with atomic_write(path.resolve()) as file:
+        with atomic_write(path) as file:
             file.write(new.encode())
     return new != text
 

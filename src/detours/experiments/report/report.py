@@ -28,6 +28,6 @@ def write_report(folder: Path, out: Path) -> list[Path]:
     written = []
     for ending, text in ((".md", markdown(sections)), (".html", html(sections))):
         written.append(out.with_suffix(ending))
-        with atomic_write(written[-1].resolve()) as file:
+        with atomic_write(written[-1]) as file:
             file.write(text.encode())
     return written

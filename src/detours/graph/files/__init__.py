@@ -67,10 +67,15 @@ def write(edges: EdgeList, path: str | os.PathLike[str], *, format: str | None =
     _format(path, format).write(edges, path)
 
 
+def check_format(name: object) -> None:
+    """Raise `InputError` unless this is the name of a format."""
+    suggestion = _BY_ENDING.get(name, "") if isinstance(name, str) else ""
+    check_choice("format", name, FORMATS, hint=suggestion and f"; files that end in .{name} are {suggestion!r}")
+
+
 def _format(path: Path, name: str | None) -> Format:
     if name is not None:
-        suggestion = _BY_ENDING.get(name, "") if isinstance(name, str) else ""
-        check_choice("format", name, FORMATS, hint=suggestion and f"; files that end in .{name} are {suggestion!r}")
+        check_format(name)
         return FORMATS[name]
     given = ending(path)
     if given and given not in _BY_ENDING:

@@ -50,7 +50,7 @@ class Page:
             raise InputError(
                 f"a page is an HTML file, so the name must end in .html, but it is {short_repr(str(path))}."
             )
-        with atomic_write(Path(path).resolve()) as file:  # follow links: the file is replaced, not the link to it
+        with atomic_write(Path(path)) as file:
             file.write(self.html.encode())
         return Path(path)
 

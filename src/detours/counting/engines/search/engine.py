@@ -62,8 +62,8 @@ class _Sampled(NamedTuple):
             seconds += SECONDS_PER_STEP * expected.steps / task.n_jobs
             return Estimate(seconds, size, how.format("about", expected.steps), self.search)
 
-        def longer(seconds: float) -> Estimate | None:
-            more = int(min(seconds, LONGEST_SAMPLE) / SECONDS_PER_STEP)
+        def longer(allowed: float) -> Estimate | None:
+            more = int(min(allowed, LONGEST_SAMPLE) / SECONDS_PER_STEP)
             return self.estimate(more) if more > 2 * limit else None
 
         how = how.format("more than", expected.steps) + ": the sample did not finish"
