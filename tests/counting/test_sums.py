@@ -35,6 +35,19 @@ def test_sums_of_groups_equal_those_of_python(groups: list[list[int]]) -> None:
         assert sums.sum_groups(values, indptr, "too many").tolist() == expected
 
 
+@pytest.mark.parametrize("parts", [[LARGEST, 1], [1, LARGEST], [2**62, 2**62], [LARGEST - 2**32 + 1, 2**32 - 1, 1]])
+def test_a_sum_of_exactly_the_limit_is_refused_and_one_less_is_exact(parts: list[int]) -> None:
+    values, indptr = np.array([parts]), np.array([0, len(parts)])
+    assert sums.sum_columns(values.T) == [LARGEST + 1]
+    with pytest.raises(OverflowError, match=r"^too many$"):
+        sums.sum_rows(values, "too many")
+    with pytest.raises(OverflowError, match=r"^too many$"):
+        sums.sum_groups(values[0], indptr, "too many")
+    values[0, np.argmax(parts)] -= 1
+    assert sums.sum_rows(values, "too many").tolist() == [LARGEST]
+    assert sums.sum_groups(values[0], indptr, "too many").tolist() == [LARGEST]
+
+
 def test_columns_are_added_up_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "ROWS", 3)
     values = np.arange(20).reshape(10, 2)

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detours.data import NODE_SETS, GraphSet, Split, fused_rings, load, rings, splits, stratified_splits
+from detours.data import NODE_SETS, GraphSet, Split, Splits, fused_rings, load, rings, splits, stratified_splits
 from detours.data.split_files import SHIPPED
-from detours.data.splitting import SEED
+from detours.data.splitting import SEED, inner_splits
 from detours.errors import InputError
 from detours.graph import Graph
 from tests import real_data
 
 DOT = Graph.from_edge_index([[], []], num_nodes=1)
+FOLDS = Path(__file__).parents[2] / "src" / "detours" / "data" / "folds"
 
 
 def of_classes(y: Any, name: str = "made", pairs: list[tuple[int, int]] | None = None, **more: Any) -> GraphSet:
@@ -74,6 +75,13 @@ def test_pairs_that_share_a_graph_are_one_group() -> None:
         assert sum(bool({0, 1, 2, 3} & set(part.tolist())) for part in fold) == 1
 
 
+def test_inner_folds_hold_out_others_in_every_fold() -> None:
+    data, order = of_classes([0, 1] * 30), np.arange(60)
+    outer = Splits("given", [Split(order[:40], order[40:50], order[50:])] * 2)
+    (one, other), (again, _) = inner_splits(data, outer), inner_splits(data, outer)
+    assert np.array_equal(one.val, again.val) and not np.array_equal(one.val, other.val)
+
+
 @pytest.mark.parametrize(
     ("folds", "message"),
     [(1, "folds must be an integer of at least 2"), (13, "13 folds need at least 13 graphs, but made has 12")],
@@ -95,12 +103,18 @@ def test_too_few_pairs() -> None:
 def test_shipped_folds_are_the_generated_ones(name: str) -> None:
     real_data.molecule_graphs(name)  # skips where there are no data
     data = load(name, real_data.data_folder())
-    file = Path(__file__).parents[2] / "src" / "detours" / "data" / "folds" / f"{name}.json"
-    assert file.read_text() == shipped_text(data)
+    assert (FOLDS / f"{name}.json").read_text() == shipped_text(data)
     found = splits(data)
     assert found.source == "shipped" and len(found) == 10
     check_folds(found, len(data))
     assert splits(data.subset(range(40))).source == "generated, seed 142857"
+
+
+def test_shipped_folds_are_for_exactly_their_classes() -> None:
+    classes = json.loads((FOLDS / "MUTAG.json").read_text())["classes"]
+    assert splits(of_classes(classes, "MUTAG")).source == "shipped"
+    for others in (classes[::-1], classes[1:]):
+        assert splits(of_classes(others, "MUTAG")).source == "generated, seed 142857"
 
 
 def shipped_text(data: GraphSet) -> str:
@@ -164,6 +178,23 @@ def test_where_splits_are_searched_for(errica: Path, tmp_path: Path, monkeypatch
     monkeypatch.setenv("DETOURS_DATA", str(errica))
     assert splits(of_classes(y, "DD"))[0].test.tolist() == [0, 4]
     assert splits(of_classes([0, 1] * 10, "DD", root=tmp_path / "nowhere")).source == "generated, seed 142857"
+
+
+def test_parts_of_published_folds_keep_their_roles(errica: Path) -> None:
+    (fold,) = splits(of_classes([0, 1, 0, 1, 1], "DD"), errica)
+    assert [part.tolist() for part in fold] == [[1, 2], [3], [0, 4]]
+
+
+def test_masks_of_geom_gcn_keep_their_roles(tmp_path: Path) -> None:
+    parts = {"train_mask": [1, 2], "val_mask": [3], "test_mask": [0, 4]}
+    raw = tmp_path / "WebKB" / "texas" / "raw"
+    raw.mkdir(parents=True)
+    for fold in range(10):
+        masks = {name: np.isin(np.arange(5), part) for name, part in parts.items()}
+        np.savez(raw / f"texas_split_0.6_0.2_{fold}.npz", **masks)
+    graph = Graph.from_edge_index([[], []], num_nodes=5)
+    found = splits(GraphSet("Texas", [graph], np.array([0, 1, 0, 1, 1]), level="node"), tmp_path)
+    assert found.source == "geom-gcn" and [part.tolist() for part in found[0]] == list(parts.values())
 
 
 FOLD = {"test": [0, 4], "model_selection": [{"train": [1, 2], "validation": [3]}]}

@@ -229,6 +229,7 @@ def _as_list(name: str, value: Any) -> list[Any]:
     """Return the nodes or edges that cycles must contain; a single one that is not in a list is refused."""
     if value is None:
         return []
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         raise InputError(
             f"{name} must be a list of {name}, such as [{short_repr(value)}], but it is {short_repr(value)}."

@@ -339,7 +339,7 @@ class Detours:
         more = [("…",) * 3] if self.k - 1 > SHOWN else []
         kind = "chordless " if self.chordless else ""
         headings = ["edges of a detour", f"{kind}detours", f"{kind}cycles they form"]
-        return html_table(f"{self.k}-DeN of {self.graph!r}", headings, [*rows, *more])
+        return html_table(f"{den_name(self)} of {self.graph!r}", headings, [*rows, *more])
 
     def __repr__(self) -> str:
         cycles = ", ".join(f"{total:,} of length {length}" for length, total in islice(self.cycles.items(), SHOWN))
@@ -348,6 +348,11 @@ class Detours:
         nodes = f"{self.graph.num_nodes:,} node{'s' * (self.graph.num_nodes != 1)}"
         edges = f"{self.graph.num_edges:,} {'arc' if self.directed else 'edge'}{'s' * (self.graph.num_edges != 1)}"
         return f"Detours(k={self.k}, {nodes}, {edges}; {kind}: {cycles})"
+
+
+def den_name(result: Detours) -> str:
+    """Return what was counted, as in headings: the k-DeN of the paper, or that of chordless detours."""
+    return f"{'chordless ' if result.chordless else ''}{result.k}-DeN"
 
 
 def _frozen(values: Values) -> Values:

@@ -82,7 +82,7 @@ def _platonov(data: GraphSet, root: Path | None, part: str) -> list[Split]:
     file = found_folder(data.name, root)
     if file is None:
         return []
-    return [check_split(parts, len(data.y), file, fold) for fold, parts in enumerate(read_masks(file))]
+    return [check_published_split(parts, len(data.y), file, fold) for fold, parts in enumerate(read_masks(file))]
 
 
 def _zinc(data: GraphSet, root: Path | None, part: str) -> list[Split]:
@@ -108,7 +108,7 @@ def read_shipped(data: GraphSet) -> Splits | None:
     return Splits("shipped", _errica_folds(plain["folds"], file, len(data.y)))
 
 
-def check_split(parts: Sequence[Int64], size: int, file: Path, fold: int) -> Split:
+def check_published_split(parts: Sequence[Int64], size: int, file: Path, fold: int) -> Split:
     """Return a split of 0 .. size-1 into three parts, or raise `FileFormatError` unless each index is in one part."""
     indices = np.concatenate(parts)
     outside = indices[(indices < 0) | (indices >= size)]
@@ -148,7 +148,7 @@ def _errica_folds(plain: Any, file: Path, size: int) -> list[Split]:
         raise FileFormatError(
             'it should be a list of folds with "test" and "model_selection", each a list of integers.', file
         )
-    return [check_split(parts, size, file, fold) for fold, parts in enumerate(folds)]
+    return [check_published_split(parts, size, file, fold) for fold, parts in enumerate(folds)]
 
 
 def _mask_files(folder: Path) -> list[Path]:
@@ -172,4 +172,5 @@ def _read_mask_file(file: Path, size: int) -> Split:
         ) from None
     if any(mask.shape != (size,) for mask in masks):
         raise FileFormatError(f"a mask should have one entry for each of the {size:,} nodes.", file)
-    return check_split([np.flatnonzero(mask) for mask in masks], size, file, int(file.stem.rpartition("_")[2]))
+    fold = int(file.stem.rpartition("_")[2])
+    return check_published_split([np.flatnonzero(mask) for mask in masks], size, file, fold)

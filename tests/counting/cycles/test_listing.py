@@ -3,6 +3,7 @@
 import itertools
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import detours
 from detours.counting.cycles import listing
 from detours.errors import BudgetExceeded, InputError
+from detours.graph import Graph
 from tests.interrupts import interrupted
 from tests.oracles.cycles import Cycle, chordless_cycles, edges_of, is_chordless, simple_cycles
 from tests.real_data import molecule_graphs
@@ -113,8 +115,21 @@ def test_bad_arguments() -> None:
         detours.cycles(square, 3, nodes=[7])
     with pytest.raises(InputError, match="no edge from 0 to 2"):
         detours.cycles(square, 3, edges=[(0, 2)])
-    with pytest.raises(InputError, match="pairs of nodes"):
-        detours.cycles(square, 3, edges=[3])  # type: ignore[list-item]
+    for wrong in (3, "01", np.int64(3), [0, 1, 2]):
+        with pytest.raises(InputError, match="pairs of nodes"):
+            detours.cycles(square, 3, edges=[wrong])  # type: ignore[list-item]
+
+
+def test_nodes_and_edges_may_be_arrays() -> None:
+    graph = Graph.from_networkx(nx.karate_club_graph())
+    rows = graph.edge_index.T[:2]
+    through = list(detours.cycles(graph, 3, edges=[tuple(row) for row in rows.tolist()]))
+    assert through and list(detours.cycles(graph, 3, edges=rows)) == list(detours.cycles(graph, 3, edges=list(rows)))
+    assert list(detours.cycles(graph, 3, edges=rows)) == through
+    assert list(detours.cycles(graph, 3, nodes=rows[0])) == list(detours.cycles(graph, 3, nodes=rows[0].tolist()))
+    torch = pytest.importorskip("torch")
+    assert list(detours.cycles(graph, 3, edges=torch.tensor(rows.tolist()))) == through
+    assert list(detours.cycles(graph, 3, nodes=torch.tensor([0]))) == list(detours.cycles(graph, 3, nodes=[0]))
 
 
 @pytest.mark.parametrize("node", [0, 5, "a"])

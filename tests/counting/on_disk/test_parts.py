@@ -157,6 +157,14 @@ def test_the_memory_that_the_message_calls_enough_is_enough(tmp_path: Path, node
     assert_same(detours.count(graph, 4, out=tmp_path / "again", memory_limit=enough), detours.count(graph, 4))
 
 
+def test_dense_matrices_may_need_more_than_is_enough(tmp_path: Path) -> None:
+    graph = saved(detours.Graph.from_networkx(nx.barabasi_albert_graph(2000, 3, seed=1)), tmp_path / "graph")
+    for limit in ("300 KB", "2.66 MB"):
+        with pytest.raises(EngineError, match="engine='dense' may need more: leave it out"):
+            detours.count(graph, 6, engine="dense", out=tmp_path / "out", memory_limit=limit)
+    detours.count(graph, 6, out=tmp_path / "auto", memory_limit="2.66 MB")
+
+
 def test_a_limit_too_small_for_the_hubs_is_a_warning(tmp_path: Path) -> None:
     nodes = np.arange(6400)
 

@@ -209,6 +209,20 @@ def test_names_with_a_number_sign_in_adjacency_lists(tmp_path):
     assert edges(Graph.read(path)) == [(f"C#{number}", f"C#{number + 1}") for number in range(1, 6)]
 
 
+@pytest.mark.parametrize("nodes", [2, 3, 6])
+def test_nodes_that_are_all_joined_to_each_other_are_not_a_matrix(tmp_path, nodes):
+    graph = nx.relabel_nodes(nx.complete_graph(nodes, nx.DiGraph), dict(enumerate("abcdef")))
+    Graph.from_networkx(graph).write(tmp_path / "own.adjlist")
+    nx.write_adjlist(graph, tmp_path / "g.adjlist")
+    for name in ("own.adjlist", "g.adjlist"):
+        assert Graph.read(tmp_path / name, directed=True).to_networkx().edges == graph.edges
+
+
+def test_a_matrix_is_not_an_adjacency_list(tmp_path):
+    refused(put(tmp_path, "g.adjlist", "0 1 0\n1 0 1\n0 1 0\n"), "adjacency matrix")
+    refused(put(tmp_path, "g.adjlist", "a b c\na 0 1 1\nb 1 0 1\nc 1 1 0\n"), "as in a matrix", line=1)
+
+
 def test_adjacency_lists(tmp_path):
     path = put(tmp_path, "g.adjlist", "# from somewhere\nb a c\nc b\nd\n")
     graph = Graph.read(path, strict=True)

@@ -47,11 +47,12 @@ def cycle_batches(
 
 def edge_of(graph: CsrGraph, edge: object) -> tuple[int, int]:
     """Return the ends of an edge (an arc if the graph is directed), given by their names, or raise `InputError`."""
-    if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
+    ends = edge.tolist() if hasattr(edge, "tolist") else edge
+    if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
         raise InputError(f"edges must be pairs of nodes, but {short_repr(edge)} was given.")
-    i, j = (graph.node(name) for name in edge)
+    i, j = (graph.node(name) for name in ends)
     if not (graph.indices[graph.indptr[i] : graph.indptr[i + 1]] == j).any():
-        raise InputError(f"The graph has no edge from {short_repr(edge[0])} to {short_repr(edge[1])}.")
+        raise InputError(f"The graph has no edge from {short_repr(ends[0])} to {short_repr(ends[1])}.")
     return i, j
 
 

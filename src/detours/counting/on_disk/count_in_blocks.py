@@ -143,10 +143,14 @@ def _run_or_resume(
             if client is not None:
                 _share(runner.job, graph)
             return runner, _run_stages(runner, jobs, client, progress), jobs
-        except HaloTooLarge:
-            if jobs == 1 or client is not None:
+        except HaloTooLarge as error:
+            if jobs > 1 and client is None:
+                jobs //= 2
+            elif engine == "dense":
+                advice = "engine='dense' may need more: leave it out, with an empty folder"
+                raise HaloTooLarge(f"{error}; {advice}") from None
+            else:
                 raise
-            jobs //= 2
 
 
 def _start_or_resume(folder: Path, graph: Graph, k: int, engine: str, parallel: int, limit: int | None) -> BlockRunner:

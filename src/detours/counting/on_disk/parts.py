@@ -176,10 +176,11 @@ def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: st
         pieces = (cuts[middle] - cuts[middle - 1]) // (halo.last - halo.first)
         if pieces > MANY_PIECES and pieces * rows.num_arcs > MANY_ARCS:
             enough = _rounded_up(bytes_of_graph(rows.num_nodes, rows.num_arcs, k, directed))
+            more = ", or more for engine='dense'," if engine == "dense" else ""
             warn_caller(
                 "with so little memory most nodes are read and counted many times over, since they are near hubs, or "
-                f"their neighbours have distant ids: this may take hours; with {enough} the whole graph is counted "
-                "at once.",
+                f"their neighbours have distant ids: this may take hours; with {enough}{more} the whole graph is "
+                "counted at once.",
                 UserWarning,
             )
         plan = plan_blocks(Cyclic(halo.indptr, halo.indices, directed), k, engine=engine)

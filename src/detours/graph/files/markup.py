@@ -64,7 +64,7 @@ def read_pajek(path: Path) -> EdgeList:
 def read_adjlist(path: Path) -> EdgeList:
     """Return the edges of an adjacency list: each line is a node and its neighbours."""
     text = read_text(path)
-    refuse_matrix(text, path)
+    refuse_matrix(text, path, lists=True)
     lines = [line.split() for line in text.split(b"\n") if is_data(line)]
     if all(len(line) == 1 for line in lines) and any(b"," in name for line in lines for name in line):
         raise FileFormatError(

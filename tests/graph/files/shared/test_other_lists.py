@@ -242,6 +242,8 @@ def test_lists_of_neighbours_are_refused(tmp_path):
         refused(tmp_path / f"{number}.txt", 'give format="adjlist" (--format adjlist)')
         found = Graph.read(tmp_path / f"{number}.txt", format="adjlist")
         assert found == Graph.from_networkx(graph.to_undirected())
+    nx.write_adjlist(nx.relabel_nodes(nx.complete_graph(3, nx.DiGraph), dict(enumerate("abc"))), tmp_path / "abc.txt")
+    refused(tmp_path / "abc.txt", "the same names", line=4)
     nx.write_adjlist(nx.path_graph(4), tmp_path / "path.txt")
     refused(tmp_path / "path.txt", 'lists of neighbours are read with format="adjlist"', line=7)
 

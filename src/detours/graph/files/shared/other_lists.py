@@ -105,16 +105,19 @@ def _rows(text: bytes) -> list[bytes]:
     return [line for line in text[:_HEAD].split(b"\n")[:-1] if is_data(line)]
 
 
-def refuse_matrix(text: bytes, path: Path) -> None:
+def refuse_matrix(text: bytes, path: Path, *, lists: bool = False) -> None:
     """Raise `FileFormatError` for a square of numbers that can only be an adjacency matrix, with or without names.
 
-    Read as edges, its first columns would be nodes.
+    Read as edges, its first columns would be nodes. With `lists`, rows that all hold the same different names are
+    accepted: they list the neighbours of nodes that are all joined to each other.
     """
     first = next((line for line in text.split(b"\n", 9) if is_data(line)), b"")
     columns = len(_cells(first))
     if columns < 3 or not columns <= text.count(b"\n") + 1 <= 2 * columns + 9:
         return
     rows = [_cells(line) for line in text.split(b"\n") if is_data(line)]
+    if lists and len(set(rows[0])) == columns and all(sorted(row) == sorted(rows[0]) for row in rows):
+        return
     _refuse_named_matrix(rows, text.count(b"\n", 0, text.index(first)) + 1, path)
     if len(rows) != columns or any(len(row) != columns for row in rows):
         return
