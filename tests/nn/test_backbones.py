@@ -1,5 +1,7 @@
 """Convolutions by name, class or function."""
 
+from collections.abc import Callable
+
 import pytest
 
 pytest.importorskip("torch_geometric")
@@ -7,6 +9,7 @@ pytest.importorskip("torch_geometric")
 import torch
 from torch import nn
 from torch_geometric import nn as pyg
+from torch_geometric.typing import OptTensor
 
 from detours.errors import InputError
 from detours.nn.backbones import BACKBONES, convolution
@@ -42,6 +45,37 @@ def test_a_function_must_make_convolutions_for_the_features_of_arcs(kind: type[n
         assert not torch.equal(made(x, EDGES, edge_attr=features), made(x, EDGES, edge_attr=2 * features))
     own = convolution(lambda i, o: pyg.GINEConv(nn.Linear(i, o)), 3, 5, edge_channels=3)  # as wide as x
     assert own(x, EDGES, edge_attr=torch.randn(4, 3)).shape == (3, 5)
+
+
+def test_the_width_of_gine_is_checked() -> None:
+    def gine(width: int | None) -> Callable[[int, int], nn.Module]:
+        return lambda i, o: pyg.GINEConv(nn.Linear(i, o), edge_dim=width)
+
+    class Own(pyg.GINEConv):  # type: ignore[misc]
+        def message(self, x_j: torch.Tensor, edge_attr: OptTensor) -> torch.Tensor:
+            return x_j if edge_attr is None else x_j * edge_attr[:, :1]
+
+    class Encoded(pyg.GINEConv):  # type: ignore[misc]
+        def __init__(self, network: nn.Module) -> None:
+            super().__init__(network)
+            self.encode = nn.Linear(3, 5)
+
+        def forward(self, x: torch.Tensor, edge_index: torch.Tensor, edge_attr: torch.Tensor) -> torch.Tensor:
+            return super().forward(x, edge_index, self.encode(edge_attr))
+
+    encoded = convolution(lambda i, o: Encoded(nn.Linear(i, o)), 5, 6, edge_channels=3)
+    assert encoded(torch.randn(3, 5), EDGES, edge_attr=torch.ones(4, 3)).shape == (3, 6)
+    for edge_channels, features in ((3, torch.ones(4, 3)), (0, None)):
+        own = convolution(lambda i, o: Own(nn.Linear(i, o)), 5, 6, edge_channels=edge_channels)
+        assert own(torch.randn(3, 5), EDGES, edge_attr=features).shape == (3, 6)
+    fitting = convolution(gine(3), 5, 6, edge_channels=3)
+    assert fitting(torch.randn(3, 5), EDGES, edge_attr=torch.ones(4, 3)).shape == (3, 6)
+    for width in (4, None):  # without edge_dim, features must be as wide as x
+        sentence = f"^GINEConv has edge_dim={width}, but edge_channels=3; create it with edge_dim=3.$"
+        with pytest.raises(InputError, match=sentence):
+            convolution(gine(width), 5, 6, edge_channels=3)
+        with pytest.raises(InputError, match=r"^GINEConv needs edge_attr, but edge_channels=0; .*\.$"):
+            convolution(gine(width), 5, 6)
 
 
 def test_a_plain_convolution_has_no_parameter_that_nothing_uses() -> None:

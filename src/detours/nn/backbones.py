@@ -50,14 +50,8 @@ def convolution(
         )
     if weighted:
         Weighting.of(conv, edge_channels)
-    elif edge_channels:
-        if "edge_attr" not in signature(conv.forward).parameters:
-            raise InputError(
-                f"{type(conv).__name__} takes no edge_attr, but edge_channels={edge_channels}; "
-                "take a convolution that does, or edge_channels=0."
-            )
-        if not isinstance(conv, GINEConv):  # without edge_dim, PyG's checks that features are as wide as x
-            check_width(conv, edge_channels, Weighting.WEIGHT)
+    else:
+        _check_features(conv, in_channels, edge_channels)
     return conv
 
 
@@ -84,6 +78,28 @@ def _build(backbone: Backbone, in_channels: int, out_channels: int, weighted: bo
         options = {"fill_value": 0.0} if "fill_value" in accepted else {}
         return build(in_channels, out_channels, edge_dim=features, **options)
     return build(in_channels, out_channels)
+
+
+def _check_features(conv: nn.Module, in_channels: int, edge_channels: int) -> None:
+    """Raise `InputError` unless a convolution works with features of the arcs of this width; 0 for none."""
+    kind = type(conv)
+    if edge_channels and "edge_attr" not in signature(conv.forward).parameters:
+        raise InputError(
+            f"{kind.__name__} takes no edge_attr, but edge_channels={edge_channels}; "
+            "take a convolution that does, or edge_channels=0."
+        )
+    if isinstance(conv, GINEConv):
+        if (kind.forward, kind.message) != (GINEConv.forward, GINEConv.message):  # a subclass with needs of its own
+            return
+        if not edge_channels:
+            raise InputError(
+                f"{kind.__name__} needs edge_attr, but edge_channels=0; "
+                "give the number of edge features, or take a convolution without them."
+            )
+        if conv.lin is None and edge_channels == in_channels:  # without edge_dim, they must be as wide as x
+            return
+    if edge_channels:
+        check_width(conv, edge_channels, Weighting.WEIGHT)
 
 
 def _check_arguments(kind: type) -> None:
