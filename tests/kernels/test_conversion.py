@@ -70,6 +70,33 @@ def test_one_hot_features_of_pyg_are_labels() -> None:
         assert fitted.colouring_.options.labels == "degree"
 
 
+def test_x_of_pyg_is_labels_only_if_that_of_every_graph_can_be() -> None:
+    """Measurements of one node are sometimes one-hot by chance, and those of no node always."""
+    torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
+    arcs, no_arcs = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(2, 0, dtype=torch.long)
+    measured = data.Data(x=torch.full((3, 2), 0.5), edge_index=arcs)
+    one_hot = data.Data(x=torch.tensor([[0.0, 1], [1, 0], [0, 1]]), edge_index=arcs)
+    chance = data.Data(x=torch.tensor([[0.0, 1]]), edge_index=no_arcs)
+    empty = data.Data(x=torch.zeros(0, 2), edge_index=no_arcs)
+    atoms = data.Data(x=torch.tensor([[6, 1], [6, 0], [8, 0]]), edge_index=arcs)
+    no_atoms = data.Data(x=torch.zeros(0, 2, dtype=torch.long), edge_index=no_arcs)
+    assert WLSubtree(1).fit_transform([no_atoms, measured]).shape[0] == 2
+    assert WLSubtree(1).fit_transform([no_atoms]).shape[0] == 1
+    with pytest.warns(UserWarning, match="several columns of integers"):
+        WLSubtree(1).fit([no_atoms, atoms])
+    for more in (chance, empty, no_atoms):
+        for given in ([measured, more], [more, measured], labelled([measured, more])):
+            kernel = WLSubtree(1).fit(given)
+            assert kernel.colouring_.options.labels == "degree" and kernel.transform([more, one_hot]).shape[0] == 2
+        for given in ([one_hot, more], [more, one_hot], labelled([one_hot, more])):
+            kernel = WLSubtree(1).fit(given)
+            assert kernel.colouring_.options.labels == "data" and kernel.transform([empty, chance]).shape[0] == 2
+            with pytest.raises(InputError, match="Graph number 1 has no node labels"):
+                kernel.transform([one_hot, measured])
+    with pytest.raises(InputError, match="Graph number 1 has no node labels"):
+        WLSubtree(1, labels="data").fit([one_hot, measured])
+
+
 @pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
 def test_integral_floats_are_no_labels_and_give_a_warning(kind: str) -> None:
     torch = pytest.importorskip("torch")

@@ -21,6 +21,7 @@ import detours
 from detours.errors import InputError
 from detours.graph import Graph
 from detours.kernels import GraphKernel, Labelled, ShortestPath, WLDetour, WLShortestPath, WLSubtree, labelled
+from detours.kernels.features.histograms import HistogramBase
 from tests.kernels.cases import each_kind, equal
 
 EDGE = detours.Graph.from_any(nx.path_graph(2))
@@ -160,6 +161,17 @@ def test_an_edge_as_two_arcs_has_its_label_twice() -> None:
     assert both[0].tolist() == both[1].tolist() == [2, 1, 1, 1, 1, 1, 1, 1]
 
 
+def test_booleans_are_the_labels_0_and_1() -> None:
+    """As in `x` of PyG and in `detours.wl`."""
+    kernel = WLSubtree(1, edge_labels=True).fit([Labelled(nx.path_graph(3), [1, 0, 2], [1, 0])])
+    expected = kernel.transform([Labelled(nx.path_graph(3), [1, 0, 1], [1, 0])])
+    for true, false in ((True, False), (np.True_, np.False_), (True, 0)):
+        assert equal(kernel.transform([Labelled(nx.path_graph(3), [true, false, true], [true, false])]), expected)
+    assert equal(kernel.transform([Labelled(nx.path_graph(3), np.array([True, False, True]), [1, 0])]), expected)
+    named = WLSubtree(0).fit([Labelled(EDGE, [True, False])])
+    assert named.get_feature_names_out().tolist() == ["label 0", "label 1"]
+
+
 def test_graph_without_features() -> None:
     """Decided: such a graph has similarity 0 with every graph, itself included, as its feature vector is zero."""
     empty, path = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 2), nx.path_graph(2)
@@ -226,6 +238,35 @@ def test_graph_without_features() -> None:
 def test_invalid_input(kernel: GraphKernel, X: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         kernel.fit(X)
+
+
+@pytest.mark.parametrize("output", ["features", "gram"])
+@pytest.mark.parametrize("fit", [GraphKernel.fit, GraphKernel.fit_transform])
+def test_a_fit_that_fails_changes_nothing(fit: Any, output: str) -> None:
+    small, large = [nx.path_graph(4)], [nx.path_graph(60)]
+    kernel = WLDetour(3, 1, base="shortest-path", memory_limit=10_000, output=output)
+    with pytest.raises(InputError, match="memory_limit"):
+        fit(kernel, large)
+    with pytest.raises(NotFittedError):
+        kernel.transform(small)
+    expected = kernel.fit_transform(small)
+    with pytest.raises(InputError, match="memory_limit"):
+        fit(kernel.set_params(n_iter=2), large)
+    assert equal(kernel.transform(small), expected)
+
+
+@pytest.mark.parametrize("fit", [GraphKernel.fit, GraphKernel.fit_transform])
+def test_an_interrupted_fit_changes_nothing(fit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    kernel, other = WLSubtree(1).fit([EDGE]), nx.path_graph(4)
+    expected = kernel.transform([other])
+    with monkeypatch.context() as patch:
+        patch.setattr(HistogramBase, "learn", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            fit(kernel, [other])
+    assert equal(kernel.transform([other]), expected)
 
 
 def test_directed_graphs_after_undirected_ones() -> None:

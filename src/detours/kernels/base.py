@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -56,6 +58,8 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
     labels: str
     output: str
     normalize: bool
+    norms_: Any
+    n_graphs_: int
 
     @abstractmethod
     def _colouring_options(self) -> ColouringOptions:
@@ -67,28 +71,30 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the colours and features of some graphs; `y` is ignored."""
-        coloured = self._learn_colours(X)
-        if self.output_ == "features":
-            self._learn_features(coloured)
-        else:
-            self.base_.remember(coloured)
-            self.norms_: Any = self.base_.norms(coloured) if self.normalize_ else None
-            self.n_graphs_ = len(coloured.batch)
+        with self._fitting() as fitted:
+            coloured = fitted._learn_colours(X)
+            if fitted.output_ == "features":
+                fitted._learn_features(coloured)
+            else:
+                fitted.base_.remember(coloured)
+                fitted.norms_ = fitted.base_.norms(coloured) if fitted.normalize_ else None
+                fitted.n_graphs_ = len(coloured.batch)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit to some graphs and return the result of `transform` on them; `y` is ignored."""
-        coloured = self._learn_colours(X)
-        if self.output_ == "features":
-            return self._features(self._learn_features(coloured), len(coloured.batch))
-        self.base_.remember(coloured)
-        self.n_graphs_ = len(coloured.batch)
-        gram = np.zeros((len(coloured.batch),) * 2, np.int64)
-        for _ in self.base_.add_rounds(gram):
-            pass
-        mirror(gram)
-        self.norms_ = gram.diagonal().copy()
-        return _cosine(gram, self.norms_, self.norms_) if self.normalize_ else gram
+        with self._fitting() as fitted:
+            coloured = fitted._learn_colours(X)
+            if fitted.output_ == "features":
+                return fitted._features(fitted._learn_features(coloured), len(coloured.batch))
+            fitted.base_.remember(coloured)
+            fitted.n_graphs_ = len(coloured.batch)
+            gram = np.zeros((len(coloured.batch),) * 2, np.int64)
+            for _ in fitted.base_.add_rounds(gram):
+                pass
+            mirror(gram)
+            fitted.norms_ = gram.diagonal().copy()
+            return _cosine(gram, fitted.norms_, fitted.norms_) if fitted.normalize_ else gram
 
     def transform(self, X: Any) -> Any:
         """Return sparse features [graphs, features of fit], or products [graphs, graphs of fit].
@@ -185,6 +191,13 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
     def _coloured(self, X: Any, options: ColouringOptions) -> ColouredBatch:
         batch = read_batch(X, "if any" if options.labels == "auto" else options.with_labels, options.edge_labels)
         return ColouredBatch(batch, options.resolved(batch.labels is not None))
+
+    @contextmanager
+    def _fitting(self) -> Iterator[Self]:
+        """Yield a copy to fit, which this kernel becomes at the end: if something fails, it stays as it was."""
+        fitted = copy(self)
+        yield fitted
+        self.__dict__.update(fitted.__dict__)
 
     def _learn_colours(self, X: Any) -> ColouredBatch:
         options, base = self._check_params(), self._new_base()  # parameters are refused before detours are counted

@@ -67,7 +67,7 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
     if single and not hasattr(X, "graphs"):
         instead = "give to_data_list() of it" if hasattr(X, "to_data_list") else "put graphs into a list"
         raise InputError(f"A kernel takes a list of graphs, but it was given {short_repr(X)}; {instead}.")
-    items = read_items(X, bool(labels), with_edge_labels)
+    items = read_items(X, labels, with_edge_labels)
     graphs = convert([item.graph for item in items])
     if not graphs:
         raise InputError("A kernel needs at least one graph, but an empty list was given.")
@@ -151,7 +151,7 @@ def _edge_labels(items: Sequence[Labelled], graphs: Sequence[Graph], union: Grap
 
 def _flatten(labels_by_graph: Sequence[Any], sizes: Sequence[int], thing: str, hint: str) -> list[Hashable]:
     """The labels of all nodes or edges in one list, as plain integers or strings."""
-    flat: list[Hashable] = []
+    flat: list[Any] = []
     for at, (labels, size) in enumerate(zip(labels_by_graph, sizes, strict=True)):
         if labels is None and not size:
             continue
@@ -172,11 +172,11 @@ def _flatten(labels_by_graph: Sequence[Any], sizes: Sequence[int], thing: str, h
         wrong = [examples[None]] if None in examples else examples.values()
         found = " and ".join(f"one is {short_repr(label)}" for label in wrong)
         raise InputError(f"The {thing} labels must be all integers or all strings, but {found}; {hint}.")
-    return flat
+    return list(map(int, flat)) if int in examples else flat
 
 
 def _kind(label_type: type) -> type | None:
-    """Return `str` or `int`, or None for a type that is neither."""
+    """Return `str`, or `int` also for booleans, or None for any other type."""
     if issubclass(label_type, str):
         return str
-    return int if issubclass(label_type, int | np.integer) and not issubclass(label_type, bool) else None
+    return int if issubclass(label_type, int | np.integer | np.bool_) else None

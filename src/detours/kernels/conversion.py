@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,7 +19,7 @@ KEY = "detours.kernels"
 
 
 class Labelled(NamedTuple):
-    """A graph, the labels of its nodes and, optionally, of its edges: integers or strings.
+    """A graph, the labels of its nodes and, optionally, of its edges: integers (or booleans) or strings.
 
     Node labels are in the order of the nodes, or in a dict by their names. Edge labels are in the order in which the
     caller listed the edges (`Graph.edge_index`); an undirected edge listed in both directions has the same label twice.
@@ -108,18 +108,35 @@ def labelled(graphs: Any) -> list[Labelled]:
     return [item._replace(graph=graph) for item, graph in zip(items, converted, strict=True)]
 
 
-def read_items(X: Any, labels: bool = True, edge_labels: bool = True) -> list[Labelled]:
-    """Return every graph of a list or of a `detours.data` set with the requested labels."""
+def read_items(X: Any, labels: bool | Literal["if any"] = "if any", edge_labels: bool = True) -> list[Labelled]:
+    """Return every graph of a list or of a `detours.data` set with the requested labels.
+
+    With "if any", `x` of PyG is read as labels only if that of every graph with nodes can be: a single one may be
+    one-hot by chance.
+    """
     if hasattr(X, "graphs") and hasattr(X, "labels"):
         missing = [None] * len(X.graphs)
         both = X.labels or missing, getattr(X, "edge_labels", None) or missing
         return [Labelled(*each) for each in zip(X.graphs, *both, strict=True)]
-    return [read_item(one, labels, edge_labels) for one in as_list(X)]
+    sources = as_list(X)
+    items = [read_item(one, bool(labels), edge_labels) for one in sources]
+    if labels == "if any":
+        from_x = [at for at, one in enumerate(sources) if _has_only_x(one)]
+        if any(items[at].labels is None for at in from_x):
+            for at in from_x:
+                items[at] = items[at]._replace(labels=None)
+    return items
+
+
+def _has_only_x(one: Any) -> bool:
+    """Return whether a graph is one of PyG whose labels, if any, are in its `x`, which is not empty."""
+    x: Any = None if isinstance(one, Graph) or not hasattr(one, "edge_index") else getattr(one, "x", None)
+    return hasattr(x, "detach") and x.numel() > 0 and getattr(one, "labels", None) is None
 
 
 def _categories(x: Any) -> Any:
-    """The labels encoded in features of PyG, as one-hot rows or one column of integers; None for other features."""
-    if x is None or not hasattr(x, "detach"):
+    """The labels encoded in features of PyG, as one-hot rows or one column of integers; None for other or no values."""
+    if x is None or not hasattr(x, "detach") or not x.numel():
         return None
     values = _values(x)
     if values.dtype.kind in "iub" and _is_column(values):
@@ -154,10 +171,12 @@ def warn_unused_labels(items: Sequence[Labelled]) -> None:
     for item in items:
         x = getattr(item.graph, "x", None) if hasattr(item.graph, "edge_index") else None
         values = _values(x) if hasattr(x, "detach") else np.empty(0)
+        if not values.size:
+            continue
         if values.dtype.kind in "iu" and values.ndim == 2 and values.shape[1] > 1 and (values != values.flat[0]).any():
             _warn("x has several columns of integers", "give one of them, such as x[:, :1], to use it as labels")
             return
-        if values.dtype.kind != "f" or not values.size or not _is_column(values) or (values != np.floor(values)).any():
+        if values.dtype.kind != "f" or not _is_column(values) or (values != np.floor(values)).any():
             continue
         found.update(values.reshape(-1).tolist())
         if len(found) > 1:  # a constant column is not meant as labels

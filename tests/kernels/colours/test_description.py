@@ -70,6 +70,15 @@ def test_pairs_and_arcs() -> None:
     )
 
 
+def test_sums_of_detours_on_directed_arcs() -> None:
+    kernel = WLDetour(2, 0, init="den-sum", plain=False).fit([nx.DiGraph([(0, 1), (1, 2), (0, 2)])])
+    assert kernel.get_feature_names_out().tolist() == [
+        "degree 0 out 2 in, den {0 arriving, 1 arriving}",
+        "degree 1 out 1 in, den {0 leaving, 0 arriving}",
+        "degree 2 out 0 in, den {0 leaving, 1 leaving}",
+    ]
+
+
 def test_top_features_say_what_they_are() -> None:
     graphs = [phenol(), nx.path_graph(7)]
     nx.set_node_attributes(graphs[1], "C", "label")

@@ -42,10 +42,18 @@ def _describe_node(colouring: Colouring, colour: int) -> str:
     if options.detours == "phi":
         words.append(f"phi {columns[-1]}")
     if options.detours == "den-sum":
-        words.append(f"den {{{', '.join(map(str, rest))}}}")
+        words.append(f"den {{{', '.join(_list_arcs(rest, colouring.directed))}}}")
     if options.detours == "den" and options.k is not None:
         words.append(_describe_arcs(rest, options.k - 1, colouring.directed))
     return ", ".join(words) or "node"
+
+
+def _list_arcs(values: list[int], directed: bool) -> list[str]:
+    """List the number of detours of every arc of a node; directed arcs begin with their direction."""
+    if not directed:
+        return list(map(str, values))
+    pairs = zip(values[::2], values[1::2], strict=True)
+    return [f"{count} {'arriving' if direction else 'leaving'}" for direction, count in pairs]
 
 
 def _describe_arcs(values: list[int], lengths: int, directed: bool) -> str:
