@@ -4,6 +4,7 @@ import networkx as nx
 import pytest
 
 from detours import wl
+from detours.counting.result import Detours
 from detours.graph import Graph
 from detours.wl.difference import describe_difference
 
@@ -31,6 +32,17 @@ def test_the_same_number_of_cycles_through_other_nodes() -> None:
     apart = nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 6), (6, 4), (6, 7)])
     close = nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0), (3, 4), (4, 5), (4, 6), (4, 7)])
     assert "node" in describe_difference(Graph.from_any(apart), Graph.from_any(close), 2)
+
+
+def test_cycles_through_a_node_that_exceed_63_bits_are_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a clique of 1,000 nodes those of up to 8 edges do, although the detours of an edge do not."""
+
+    def refuse(_: Detours) -> None:
+        raise OverflowError
+
+    ring = Graph.from_any(HEXAGON)
+    monkeypatch.setattr(Detours, "node_cycles", property(refuse))
+    assert describe_difference(ring, ring, 2) == ""
 
 
 def test_separate_reports_the_difference() -> None:

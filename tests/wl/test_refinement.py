@@ -17,6 +17,7 @@ from detours.errors import InputError
 from detours.wl import preparation
 from detours.wl.nodes import rounds as rounds_module
 from detours.wl.nodes.rounds import NodeRefinement
+from detours.wl.refinement import refine_counted
 from tests.oracles import refinement as oracle
 from tests.strategies import SmallGraph, small_graphs
 from tests.wl.cases import METHODS, SOME_METHODS, batches, name_of
@@ -100,6 +101,14 @@ def test_labels_of_nodes_and_edges_join_the_detours(
         assert wl.certificate(graph, **method, labels=labels[g], edge_labels=edge_labels[g]) == together[g]
     for g, h in combinations(range(len(graphs)), 2):
         assert (together[g] == together[h]) == oracle.same(reference, g, h)
+
+
+@given(graphs=batches().filter(bool))
+def test_counted_graphs_get_the_same_colours(graphs: list[SmallGraph]) -> None:
+    counted = refine_counted([detours.count(graph.graph(), 4) for graph in graphs])
+    colors = refine(graphs, k=4)
+    assert (counted.rounds, counted.stable) == (colors.rounds, colors.stable)
+    assert all(np.array_equal(own, other) for own, other in zip(counted, colors, strict=True))
 
 
 def test_labels_and_bonds_of_molecules() -> None:

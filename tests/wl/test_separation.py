@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import networkx as nx
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from detours import Graph, wl
 from detours.data import hard
 from detours.errors import InputError
+from detours.wl import separation
 from detours.wl.individual.matching import Matching
 from detours.wl.isomorphism import isomorphic
 from tests.strategies import SmallGraph, small_graphs
@@ -147,6 +149,25 @@ def test_cfi_pairs(base: str, rung: str | None) -> None:
     found = wl.separate(*hard.cfi_pair(hard.cfi_bases()[base]))
     assert found.same is False
     assert found.rung == rung if rung else found.rung not in ("1-WL", "4-DeN", "7-DeN", "7-DeN on pairs")
+
+
+@pytest.mark.parametrize("budget", [None, 60])
+def test_a_test_whose_counts_exceed_63_bits_is_left_out(budget: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(graph: Graph, k: int, **_: object) -> Any:
+        if k == 40:
+            raise OverflowError
+        return SimpleNamespace(seconds=0)
+
+    monkeypatch.setattr(separation, "LARGE_K", 40)  # for k = 7 it takes a clique of 1,450 nodes
+    monkeypatch.setattr(separation, "explain", refuse)
+    clique = nx.complete_graph(30)
+    pair = [nx.disjoint_union(graph.to_networkx(), clique) for graph in hard.cfi_pair(hard.cfi_bases()["K3,3"])]
+    found = wl.separate(*pair, budget=budget)
+    assert found.rung == "individualised, depth 3"
+    assert [(rung.name, rung.note) for rung in found.rungs if rung.told_apart is None] == [
+        ("40-DeN", "left out, as its counts may exceed 2^63"),
+        ("40-DeN on pairs", "left out, as its counts may exceed 2^63"),
+    ]
 
 
 def test_labels_must_be_preserved() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -90,6 +90,16 @@ def prepare(
     later = later_neighbourhood(method, checked, union, counts, arc_labels)
     jobs, report = check_jobs(n_jobs), as_report(progress, "Comparing copies")
     return Prepared(method, checked, union, offsets, initial, first, later, jobs, report)
+
+
+def prepare_counted(results: Sequence[Detours], rounds: int | None) -> Prepared:
+    """Do everything before the first round of `refine` from init="den", with counts that exist, all for one k."""
+    graphs, k = [result.graph for result in results], results[0].k
+    method = check_method(labels=None, edge_labels=None, init="den", k=k, rounds=rounds)
+    union, offsets = Graph.disjoint_union(graphs)
+    counts = Detours(union, k, np.concatenate([result.arc_by_length for result in results]))
+    later = later_neighbourhood(method, graphs, union, counts)
+    return Prepared(method, graphs, union, offsets, *_initial(method, graphs, union, counts, None), later)
 
 
 def check_pairs(method: Method, graphs: list[Graph]) -> None:

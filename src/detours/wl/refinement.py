@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from detours.counting.engines.threads import Progress
+from detours.counting.result import Detours
 from detours.wl.colors import Colors
 from detours.wl.individual.tree import individual_round
-from detours.wl.preparation import prepare
+from detours.wl.preparation import Prepared, prepare, prepare_counted
 
 
 def refine(
@@ -96,7 +97,21 @@ def refine(
         n_jobs=n_jobs,
         progress=progress,
     )
-    history = [refinement.colour for refinement in prepared.rounds()]
+    colors = _colour_rounds(prepared)
     if prepared.method.individualise is None:
-        return Colors(prepared.graphs, prepared.offsets, history, prepared.method.is_stable(len(history) - 1))
-    return Colors(prepared.graphs, prepared.offsets, [*history, individual_round(prepared, history[-1])], stable=False)
+        return colors
+    history = [*colors.history, individual_round(prepared, colors.history[-1])]
+    return Colors(prepared.graphs, prepared.offsets, history, stable=False)
+
+
+def refine_counted(results: Sequence[Detours], rounds: int | None = None) -> Colors:
+    """Return the colours of `refine` from init="den" for graphs whose detours have been counted, all up to one k.
+
+    The counts may be of chordless detours only.
+    """
+    return _colour_rounds(prepare_counted(results, rounds))
+
+
+def _colour_rounds(prepared: Prepared) -> Colors:
+    history = [refinement.colour for refinement in prepared.rounds()]
+    return Colors(prepared.graphs, prepared.offsets, history, prepared.method.is_stable(len(history) - 1))

@@ -103,7 +103,8 @@ def separate(
 
     The tests, cheapest first: 1-WL; 1-WL from 4-DeN, then 7-DeN; 7-DeN of all pairs of nodes (up to 1,000 nodes); and
     copies with a marked node, two marked nodes, and so on. Between tests, it searches for an isomorphism along the
-    tree of these copies. Without a budget the result is always exact, but it may take exponential time.
+    tree of these copies. A test whose counts may exceed 2^63 is left out. Without a budget the result is always exact,
+    since the copies decide in the end, but it may take exponential time.
 
     Args:
         G: A graph of any kind that `detours.count` takes.
@@ -158,11 +159,17 @@ class _Ladder:
             self._check_time()
             if colour is not None and (mapped := self._search_early(index, colour)) is not None:
                 return mapped
-            if reason := self._reason_to_skip(options):
+            prepared = None
+            try:
+                reason = self._reason_to_skip(options)
+                start = self._now()
+                if not reason:
+                    prepared = prepare("separate", self.graphs, labels=self.labels, n_jobs=self.n_jobs, **options)
+            except OverflowError:
+                reason = "left out, as its counts may exceed 2^63"
+            if prepared is None:
                 self.rungs.append(Rung(name, None, 0.0, reason))
                 continue
-            start = self._now()
-            prepared = prepare("separate", self.graphs, labels=self.labels, n_jobs=self.n_jobs, **options)
             comparison, colour = compare_rounds(prepared)
             self._add_rung(name, not comparison.same, start, comparison.reason)
             if not comparison.same:
