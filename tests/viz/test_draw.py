@@ -122,6 +122,12 @@ def test_boxes_of_a_graph_without_edges() -> None:
     assert len(draw_lengths(detours.count(nx.empty_graph(3), 3)).patches) == 2
 
 
+def test_the_title_says_what_was_counted() -> None:
+    chordless = detours.count(nx.complete_graph(4), 3, chordless=True)
+    assert draw_graph(chordless).get_title() == "chordless 3-DeN"
+    assert "chordless 3-DeN of" in chordless._repr_html_()
+
+
 def test_positions_by_name_and_by_index() -> None:
     graph = nx.relabel_nodes(nx.cycle_graph(4), dict(enumerate("dcba")))
     counted, layout = detours.count(graph, 3), nx.spring_layout(graph, seed=1)

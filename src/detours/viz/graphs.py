@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from detours.arrays import Float64
-from detours.counting.result import Detours
+from detours.counting.result import Detours, den_name
 from detours.errors import InputError, short_repr
 from detours.graph import Graph
 from detours.viz.layout import stress_layout
@@ -54,7 +54,7 @@ def draw_graph(
         if result.graph.num_edges:
             ticks = None if log else MaxNLocator(integer=True)
             ax.figure.colorbar(lines, ax=ax, shrink=0.6, label="detours of an edge", ticks=ticks)
-        ax.set_title(f"{result.k}-DeN")
+        ax.set_title(den_name(result))
         ax.set_aspect("equal")
         ax.margins(0.08)
         ax.axis("off")

@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 
 import detours
+from detours import wl
 from detours.errors import InputError
 from detours.graph import Graph
 from detours.viz import Page, page
-from detours.viz.interactive.content import LISTED_EDGES, LISTED_NODES
+from detours.viz.interactive.content import LISTED_EDGES, LISTED_NODES, MAX_ROUNDS
 from detours.viz.interactive.names import MAX_CHARACTERS, shown_name
 from detours.viz.interactive.part import MOST_NODES, choose_part
+from detours.wl import preparation
 
 pytest.importorskip("networkx")
 HOSTILE = [
@@ -136,9 +138,27 @@ def test_two_rows_are_one_graph(rows: Any) -> None:
     assert len(content(page(rows, k=2))["graphs"]) == 1
 
 
+def test_what_was_counted_is_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = detours.count(nx.karate_club_graph(), 4)
+    colours = wl.refine([result.graph], init="den", k=4, rounds=MAX_ROUNDS)
+    monkeypatch.setattr(preparation, "count", None)
+    assert content(page(result))["graphs"][0]["colours"]["den"] == colours[0].tolist()
+
+
+def test_colours_of_a_chordless_page_are_of_chordless_detours() -> None:
+    crowded = nx.disjoint_union(nx.complete_graph(30), nx.path_graph(2))  # 10^25 detours up to k = 20
+    (graph,) = content(page(detours.count(crowded, 20, chordless=True)))["graphs"]
+    assert len(set(graph["colours"]["den"][0])) == 2
+    cube, chorded = nx.hypercube_graph(3), nx.circular_ladder_graph(4)
+    both = (detours.count(cube, 3, chordless=True), detours.count(chorded, 3, chordless=True))
+    assert "refinement from chordless 3-DeN does not tell them apart" in content(page(both))["verdict"]
+
+
 def test_pairs_must_agree() -> None:
     with pytest.raises(InputError, match="same k"):
         page((detours.count(nx.path_graph(3), 2), detours.count(nx.path_graph(3), 3)))
+    with pytest.raises(InputError, match="both chordless or neither"):
+        page((detours.count(nx.path_graph(3), 2, chordless=True), detours.count(nx.path_graph(3), 2)))
     with pytest.raises(InputError, match="3 names for 1 graph"):
         page(nx.path_graph(3), names=["a", "b", "c"])
 

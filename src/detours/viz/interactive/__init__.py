@@ -112,8 +112,10 @@ def page(
     if len(titles) != len(given):
         raise InputError(f"names has {len(titles)} names for {len(given)} graph{'s' * (len(given) != 1)}")
     results = [_counted(graph, k, directed, chordless) for graph in given]
-    if len({(one.k, one.directed) for one in results}) > 1:
-        raise InputError("both graphs must be counted with the same k, and both directed or both undirected")
+    if len({(one.k, one.directed, one.chordless) for one in results}) > 1:
+        raise InputError(
+            "both graphs must be counted with the same k, both directed or both undirected, both chordless or neither"
+        )
     if most_edges is not None:
         check_integer("most_edges", most_edges, minimum=1, otherwise="None for the default")
     most = most_edges if most_edges is not None else MOST_EDGES if around is None else MOST_AROUND
@@ -127,8 +129,7 @@ def _content(
     results: list[Detours], parts: list[Part], described: list[dict[str, Any]], titles: list[str], budget: float
 ) -> dict[str, Any]:
     k = results[0].k
-    pair = [result.graph for result in results]
-    add_colours(described, pair, parts, k)
+    add_colours(described, results, parts)
     most = max((int(result.arc_by_length.max(initial=0)) for result in results), default=0)
     kind = "chordless detours" if results[0].chordless else "detours"
     notes = [_note(result, part) for result, part in zip(results, parts, strict=True)]
@@ -136,11 +137,11 @@ def _content(
         "title": " and ".join(map(shown_name, titles)),
         "subtitle": f"{'Directed' if results[0].directed else 'Undirected'}; {kind} of at most {k} edges.",
         "note": " ".join(filter(None, notes)),
-        "verdict": compare_sentence(pair, described, k, budget) if len(pair) == 2 else "",
+        "verdict": compare_sentence(results, described, budget) if len(results) == 2 else "",
         "k": k,
         "scale": "log" if most >= LOG_FROM else "linear",
         "graphs": described,
-        "chosen": _chosen(pair[0], parts[0]),
+        "chosen": _chosen(results[0].graph, parts[0]),
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from detours import wl
 from detours.arrays import Float64, Int64
-from detours.counting.result import Detours
+from detours.counting.result import Detours, den_name
 from detours.graph import Graph
 from detours.graph.edges import EdgeList
 from detours.graph.graph import build_graph
@@ -17,6 +17,7 @@ from detours.viz.interactive.names import shown_name, shown_names
 from detours.viz.interactive.part import LISTED_EACH, Part, first_detours
 from detours.viz.layout import stress_layout
 from detours.viz.pair import differing_colours
+from detours.wl.refinement import refine_counted
 
 EDGE_LENGTH, SPACING = 40, 16  # unzoomed pixels: mean edge length, and minimal typical distance of two nodes
 LISTED_EDGES, LISTED_ARCS = 1_500, 2**25
@@ -26,7 +27,6 @@ LISTED_NODES = 80_000
 MAX_ROUNDS = 8
 MAX_REFINED_EDGES = 1_000_000  # edges; larger graphs have no colours
 SAFE = 2**53
-INITS = ("degree", "den")
 
 
 class Molecule(NamedTuple):
@@ -175,15 +175,19 @@ def _listed(result: Detours, part: Part) -> list[list[list[int]] | None]:
     return listed
 
 
-def add_colours(described: Sequence[dict[str, Any]], graphs: Sequence[Graph], parts: Sequence[Part], k: int) -> None:
+def add_colours(described: Sequence[dict[str, Any]], results: Sequence[Detours], parts: Sequence[Part]) -> None:
     """Add the colours of the nodes in every round, and for two graphs the colours of which one has more."""
+    graphs = [result.graph for result in results]
     if sum(graph.num_edges for graph in graphs) > MAX_REFINED_EDGES or not all(graph.num_nodes for graph in graphs):
         return
-    for init in INITS:
-        colours = wl.refine(graphs, init=init, k=k, rounds=MAX_ROUNDS)
+    refined = {
+        "degree": wl.refine(graphs, init="degree", rounds=MAX_ROUNDS),
+        "den": refine_counted(results, rounds=MAX_ROUNDS),
+    }
+    for init, colours in refined.items():
         for which, (own, part) in enumerate(zip(described, parts, strict=True)):
             own["colours"][init] = colours[which][:, part.nodes].tolist()
-        if len(graphs) == 2:
+        if len(results) == 2:
             telling = [
                 differing_colours(*(colours.of(g, round) for g in (0, 1))).tolist()
                 for round in range(colours.rounds + 1)
@@ -192,17 +196,17 @@ def add_colours(described: Sequence[dict[str, Any]], graphs: Sequence[Graph], pa
                 own["telling"] = {**(own["telling"] or {}), init: telling}
 
 
-def compare_sentence(graphs: Sequence[Graph], described: Sequence[dict[str, Any]], k: int, budget: float) -> str:
+def compare_sentence(results: Sequence[Detours], described: Sequence[dict[str, Any]], budget: float) -> str:
     """Return a sentence that says which tests tell two graphs apart, and from which round on."""
     first = described[0]["telling"] or {}
-    tests = {"degree": "1-WL from degrees", "den": f"refinement from {k}-DeN"}
+    tests = {"degree": "1-WL from degrees", "den": f"refinement from {den_name(results[0])}"}
     clauses = []
     for init, telling in first.items():
         found = next((round for round, colours in enumerate(telling) if colours), None)
         clauses.append(
             f"{tests[init]} " + ("does not tell them apart" if found is None else f"differs from round {found} on")
         )
-    decided = wl.separate(*graphs, budget=budget)
+    decided = wl.separate(*(result.graph for result in results), budget=budget)
     verdict = {False: "Not isomorphic", True: "Isomorphic", None: "Not told apart"}[decided.same]
     by = f" (decided by {decided.rung})" if decided.rung else ""
     return f"{verdict}{by}: {'; '.join(clauses)}." if clauses else f"{verdict}{by}."

@@ -146,7 +146,8 @@ function start() {
   byId("names").replaceChildren(...names.map((name) => { const option = document.createElement("option"); option.value = name; return option; }));
   for (const option of [...byId("colouring").options]) {
     if (option.value !== "phi" && !models[0].colours[option.value]) option.remove();
-    if (option.value === "den") option.textContent = `refinement from ${data.k}-DeN`;
+    const kind = data.graphs[0].chordless ? "chordless " : "";
+    if (option.value === "den") option.textContent = `refinement from ${kind}${data.k}-DeN`;
   }
 
   byId("k").addEventListener("input", (event) => setK(Number(event.target.value)));
