@@ -29,6 +29,19 @@ def test_drawn_in_parallel(options: dict[str, object]) -> None:
     assert not torch.equal(first, second)
 
 
+def test_drawn_in_32_bits_whatever_the_default_dtype() -> None:
+    recipes = [small(task(16), fold=fold) for fold in range(3)]
+    usual = [network_of(recipe, 5, 3).state_dict() for recipe in recipes]
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = [network.state_dict() for network in networks_of(recipes, 5, 3)]
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    for one, other in zip(usual, found, strict=True):
+        assert all(torch.equal(value, other[name]) for name, value in one.items())
+
+
 def test_drawn_as_torch_draws() -> None:
     recipe = small(task(16), model="plain", backbone="gin", seed=2, fold=1)
     torch.manual_seed(1_000_003 * 2 + 1)

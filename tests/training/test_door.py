@@ -1,6 +1,8 @@
 """`training.fit`: data sets of any origin, folds and seeds together."""
 
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from detours.data import GraphSet, Split, graph_set_of, stratified_splits  # noq
 from detours.errors import DroppedEdgesWarning, InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
 from detours.training import fit, tune  # noqa: E402
+from detours.training.loop import Diverged  # noqa: E402
+from detours.training.saved import SavedModel  # noqa: E402
 from tests.training.cases import one_graph, task  # noqa: E402
 
 QUICK: dict[str, Any] = {"epochs": 2, "hidden": 4, "layers": 1, "heads": 1, "pe": 2, "device": "cpu"}
@@ -58,6 +62,42 @@ def test_progress_is_reported_in_epochs(monkeypatch: pytest.MonkeyPatch, capsys:
     assert "Training: 100% after" in capsys.readouterr().err
     with pytest.raises(InputError, match="progress must be True, False, None or a function"):
         fit(task(20), folds=[0], progress="yes", **QUICK)  # type: ignore[arg-type]
+
+
+def test_random_numbers_of_the_caller_continue(tmp_path: Path) -> None:
+    data, drawn = task(20), torch.rand(3, generator=torch.Generator().manual_seed(5))
+    torch.manual_seed(5)
+    fit(data, folds=[0], out=tmp_path / "out", save=tmp_path / "models", dropout=0.2, **QUICK)
+    SavedModel.load(next((tmp_path / "models").iterdir())).predict(data)
+    space = {"space": {"lr": [0.01, 0.1]}}
+    tune(data, space=space, trials=1, folds=[0], dropout=0.2, **QUICK)
+    assert torch.equal(torch.rand(3), drawn)
+    torch.manual_seed(5)
+    with pytest.raises(Diverged):
+        fit(data, folds=[0], lr=1e30, **QUICK)
+    assert torch.equal(torch.rand(3), drawn)
+
+
+@contextmanager
+def in_64_bits() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, in_64_bits])
+def test_modes_of_torch_change_no_result(mode: Callable[[], AbstractContextManager[None]], tmp_path: Path) -> None:
+    data, results = task(20), []
+    for folder, chosen in ((tmp_path / "usual", nullcontext), (tmp_path / "mode", mode)):
+        with chosen():
+            modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype()
+            (cell,) = fit(data, folds=[0], out=folder, save=folder / "models", dropout=0.2, **QUICK)
+            predicted = SavedModel.load(next((folder / "models").iterdir())).predict(data)
+            assert modes == (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype())
+        results.append((cell.value, predicted.tolist()))
+    assert results[0] == results[1]
 
 
 def test_the_setting_seed_is_a_seed() -> None:

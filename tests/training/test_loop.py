@@ -23,13 +23,14 @@ from detours.data import GraphSet  # noqa: E402
 from detours.errors import EngineError, InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
 from detours.training import logs  # noqa: E402
+from detours.training.batches.inputs import Scaling  # noqa: E402
 from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
 from detours.training.logs import Epoch, Log, LogReader, read_log  # noqa: E402
-from detours.training.loop import PER_REPLICA, Diverged, OutOfTime, Run, Training, train  # noqa: E402
+from detours.training.loop import PER_REPLICA, Diverged, OutOfTime, Run, Training, scaling_of, train  # noqa: E402
 from detours.training.replicas.progress import Progress, Scores  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
-from tests.training.cases import one_graph, run_of, small, task  # noqa: E402
+from tests.training.cases import inputs_of, one_graph, run_of, small, task  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -66,6 +67,19 @@ def test_nodes(changed: dict[str, Any], tmp_path: Path) -> None:
     data = one_graph()
     value = trained(run_of(data, tmp_path, **changed))
     assert value["epochs"] == 4 and 0 <= value["test_accuracy"] <= 1
+
+
+def test_features_are_scaled_by_the_training_part_alone() -> None:
+    nodes = one_graph(20)
+    recipe = small(nodes, standardise=True)
+    inputs = inputs_of(nodes, recipe)
+    assert np.array_equal(scaling_of(inputs, np.arange(8), recipe).shift, Scaling.of(inputs.x[:8]).shift)
+    graphs = task(6)
+    recipe = small(graphs, standardise=True)
+    inputs = inputs_of(graphs, recipe)
+    x = np.random.default_rng(0).normal(size=inputs.x.shape).astype(np.float32)
+    found, expected = scaling_of(replace(inputs, x=x), np.arange(2), recipe), Scaling.of(x[: inputs.nodes[2]])
+    assert np.array_equal(found.shift, expected.shift) and np.array_equal(found.scale, expected.scale)
 
 
 @pytest.mark.slow

@@ -46,17 +46,27 @@ def networks_of(recipes: Sequence[Recipe], in_channels: int, outputs: int, edge_
     first = network_of(
         recipes[0], in_channels, outputs, edge_width
     )  # first: PyG changes the class of a layer when it is first created
-    # torch records per process whether a dispatch mode is active: the outermost one restores it
+    # torch records the default dtype, and whether a mode is active, per process: the outermost one restores both
     with _DrawnFrom(torch.Generator()), ThreadPoolExecutor(max_workers=torch.get_num_threads()) as pool:
         return [first, *pool.map(lambda each: network_of(each, in_channels, outputs, edge_width), recipes[1:])]
 
 
 class _DrawnFrom(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's types are not followed
-    """Draw the random numbers of this thread from a given generator."""
+    """Draw the random numbers of this thread from a given generator, in 32 bits: in 64 bits they would be others."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()
         self.generator = generator
+
+    def __enter__(self) -> _DrawnFrom:
+        self.default_dtype = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        torch.set_default_dtype(self.default_dtype)
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})

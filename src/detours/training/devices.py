@@ -50,6 +50,38 @@ def memory_kept(device: torch.device) -> Iterator[None]:
         library.malloc_trim(0)
 
 
+@contextmanager
+def apart(device: torch.device) -> Iterator[None]:
+    """Record gradients in the block, even if the caller has switched that off; after it, random numbers of torch
+    continue as if the block had drawn none."""
+    gpus = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(gpus), torch.inference_mode(False), torch.enable_grad():
+        yield
+
+
+@contextmanager
+def gpu_settings_kept(device: str) -> Iterator[None]:
+    """After the block, restore the current GPU and the precision of products, which `fabric_of` sets."""
+    if not device.startswith("cuda"):
+        yield
+        return
+    parts = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
+    parts = [part for part in parts if hasattr(part, "fp32_precision")]  # since torch 2.9, which follow the old setting
+    before = [part.fp32_precision for part in parts]
+    try:
+        precision = torch.get_float32_matmul_precision()
+    except RuntimeError:  # the caller has changed these parts alone
+        precision = "highest"
+    try:
+        # unlike `set_device`, this takes no memory of a GPU that was not used before
+        with torch.cuda.device(torch.cuda.current_device()):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(precision)
+        for part, value in zip(parts, before, strict=True):
+            part.fp32_precision = value
+
+
 def sent(values: np.ndarray[Any, Any], device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
     """Return the values on the device, in the given dtype, without synchronising: GPUs copy from pinned memory."""
     tensor = torch.from_numpy(values)

@@ -23,7 +23,7 @@ from detours.errors import DetoursError
 from detours.training.batches.inputs import Inputs, Scaling, as_trained, prepared
 from detours.training.batches.streams import steps_of
 from detours.training.checkpoint import Checkpoint
-from detours.training.devices import memory_kept
+from detours.training.devices import apart, memory_kept
 from detours.training.divergence import advice
 from detours.training.logs import Epoch, Log
 from detours.training.recipe import DROPOUTS, Recipe
@@ -88,7 +88,7 @@ def train(
         OutOfTime: The deadline has passed; the next call resumes from the checkpoint.
     """
     training = Training(fabric, runs, Checkpoint(checkpoint, [run.recipe for run in runs], runs[0].every), finish)
-    with memory_kept(fabric.device):
+    with memory_kept(fabric.device), apart(fabric.device):
         training.begin(finished or [False] * len(runs))
         try:
             training.go_on(deadline)

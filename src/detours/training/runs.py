@@ -59,7 +59,7 @@ def runs_of(
     if not recipe(data.name, "", "", data.level, **changed).sees_detours:
         ks = (None,)  # they would all be the same run
     seeds = tuple(seeds)
-    check_number(len(numbers), len(seeds), len(ks))
+    check_num_runs(len(numbers), len(seeds), len(ks))
     runs = []
     for fold in numbers:
         if not 0 <= fold < len(folds):
@@ -91,10 +91,10 @@ def _label(recipe: Recipe) -> str:
     return f"{k}seed{recipe.seed}-fold{recipe.fold}"
 
 
-def check_number(folds: int, seeds: int, ks: int = 1) -> None:
+def check_num_runs(folds: int, seeds: int, ks: int = 1) -> None:
     """Raise `InputError` if there are more runs than can be looked up.
 
-    >>> check_number(10, 20_000)
+    >>> check_num_runs(10, 20_000)
     Traceback (most recent call last):
         ...
     detours.errors.InputError: 10 folds × 20,000 seeds × 1 k are 200,000 runs; ask for at most 100,000 at once.

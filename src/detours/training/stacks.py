@@ -22,7 +22,7 @@ from detours.checks import check_integer, check_jobs
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
 from detours.training.checkpoint import Checkpoint
-from detours.training.devices import chosen_device, fabric_of
+from detours.training.devices import chosen_device, fabric_of, gpu_settings_kept
 from detours.training.loop import Diverged, Run, same_shape, train
 from detours.training.pool import run_in_processes
 from detours.training.recipe import as_before
@@ -216,10 +216,11 @@ def _train_on_share(jobs: int, store: Store, stack: list[Run], device: str) -> s
 
 def _train_stack(store: Store, stack: list[Run], device: str, devices: int = 1, deadline: float = inf) -> str | None:
     """Train the runs of a stack that are not finished, store the results, and return a message about diverged ones."""
-    fabric = fabric_of(device, stack[0].recipe.precision, devices)
     # bound to the function: Lightning would traverse and move arguments
     work = partial(_worker, store=store, stack=stack, deadline=deadline)
-    error = work(fabric) if devices == 1 else fabric.launch(work)
+    with gpu_settings_kept(device):
+        fabric = fabric_of(device, stack[0].recipe.precision, devices)
+        error = work(fabric) if devices == 1 else fabric.launch(work)
     if fabric.device.type == "cuda":
         gc.collect()  # the next stack needs all memory, including what an error still refers to
     if error is not None and not isinstance(error, Diverged):

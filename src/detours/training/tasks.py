@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from detours.data import GraphSet, Split
 from detours.errors import InputError
 from detours.training.batches.inputs import Scaling
-from detours.training.recipe import LOWER_IS_BETTER, RANKED, Recipe
+from detours.training.recipe import RANKED, Recipe, merit
 
 Targets = NDArray[Any]
 
@@ -90,24 +90,23 @@ def score_of(value: Mapping[str, Any], part: str) -> float:
     return float(value[f"{part}_{value['metric']}"])
 
 
-def merit_of(value: Mapping[str, Any]) -> float:
-    """Return the validation score of a finished run, negative where lower is better: the best run has the highest."""
-    score = score_of(value, "val")
-    return -score if value["metric"] in LOWER_IS_BETTER else score
-
-
 def rank_of(value: Mapping[str, Any]) -> tuple[float, float]:
     """Return the sort key of finished runs, the best first: the validation score, then the validation loss."""
-    return -merit_of(value), float(value["val_loss"])
+    return -merit(value["metric"], score_of(value, "val")), float(value["val_loss"])
 
 
 def balanced(targets: Targets, train: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return weights that give all classes of a training part the same share: [classes], or [2, columns] for labels."""
+    """Return weights that give all classes of a training part the same share: [classes], or [2, columns] for labels.
+
+    The loss of a row is the mean over its known labels, so each of few counts more than each of many.
+    """
     y = targets[train]
     if y.ndim == 1:
         counts = np.bincount(y, minlength=outputs_of(targets))[:, None]
     else:
-        counts = np.stack([(y == value).sum(axis=0) for value in (0, 1)])
+        known = (~np.isnan(y)).sum(axis=1, keepdims=True)
+        shares = y.shape[1] / np.maximum(known, 1)  # at least 1, and 1 in complete rows
+        counts = np.stack([np.where(y == value, shares, 0).sum(axis=0) for value in (0, 1)])
     weights: NDArray[np.float64] = counts.sum(axis=0) / (
         np.maximum((counts > 0).sum(axis=0), 1) * np.maximum(counts, 1)
     )

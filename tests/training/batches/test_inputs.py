@@ -96,6 +96,13 @@ def test_nodes_carry_their_detours() -> None:
     assert np.allclose(np.expm1(with_den.x[:, -2:]).sum(1), phi, rtol=1e-4)
 
 
+def test_nodes_of_a_directed_graph_carry_the_detours_of_their_outgoing_arcs() -> None:
+    data = one_graph(20)
+    inputs = inputs_of(data, small(data, k=3, node_den=True, model="plain", directed=True))
+    phi = detours.count(data.graphs[0], 3, directed=True).node
+    assert np.allclose(np.expm1(inputs.x[:, -2:]).sum(1), phi, rtol=1e-4) and phi.any()
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("directions", ["in", "out", "both"])
 def test_powers_are_those_of_the_network(model: str, directions: str) -> None:

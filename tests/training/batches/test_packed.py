@@ -18,7 +18,7 @@ from detours.training.batches.inputs import Scaling  # noqa: E402
 from detours.training.batches.packed import Packed  # noqa: E402
 from detours.training.batches.sampled import FixedSamples, SampledNodes  # noqa: E402
 from detours.training.batches.spectral import eigenvectors  # noqa: E402
-from detours.training.batches.streams import GraphBatches, WholeGraph, steps_of  # noqa: E402
+from detours.training.batches.streams import GraphBatches, WholeGraph, epoch_signs, steps_of  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
 from tests.training.cases import inputs_of, odd_graphs, one_graph, small, task  # noqa: E402
 
@@ -144,6 +144,14 @@ def test_an_epoch_is_every_graph_once_whatever_the_processes() -> None:
     later = list(GraphBatches(packed, 8, 5).training(epoch=4))
     assert not all(torch.equal(a.ids, b.ids) for a, b in zip(alone, later, strict=True))
     assert torch.cat([batch.ids for batch in GraphBatches(packed, 8, 5).evaluation()]).tolist() == list(range(40))
+
+
+def test_signs_of_eigenvectors_are_drawn_anew_in_every_epoch() -> None:
+    data = task(12)
+    packed = Packed(inputs_of(data, small(data)))
+    first, again, second = (epoch_signs(packed, epoch) for epoch in (1, 1, 2))
+    assert first.shape == (12, 3) and set(first.unique().tolist()) == {-1, 1}
+    assert torch.equal(first, again) and not torch.equal(first, second)
 
 
 def test_steps_have_the_batch_size_of_a_training_part() -> None:

@@ -1,6 +1,7 @@
 """Replicas trained together give the results of each trained separately."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, get_args
 
@@ -123,6 +124,48 @@ def test_loss_and_accuracy_are_those_of_the_network() -> None:
         mask = torch.isin(full.ids, torch.from_numpy(getattr(split, part)))
         assert loss == pytest.approx(float(F.cross_entropy(logits[mask], full.y[mask])), rel=1e-9)
         assert accuracy == pytest.approx(float((logits[mask].argmax(1) == full.y[mask]).double().mean()))
+
+
+@pytest.mark.parametrize("norm", ["none", "batch"])
+def test_rows_without_a_known_label_are_in_no_part(norm: str) -> None:
+    data, (split,) = task(24), splits_of(task(24), 1)
+    y = np.stack([data.y, 1 - data.y], axis=1).astype(float)
+    y[::3] = np.nan
+    y[1::3, 0] = np.nan
+    data = replace(data, y=y)
+    labelled = Split(*(part[part % 3 > 0] for part in split))
+    settings = {"precision": "64-true", "norm": norm, "class_weights": "balanced", "batch_size": 100}
+    fit, fewer = (fit_of(data, [small(data, **settings)], [each]) for each in (split, labelled))
+    rows, expected = rows_of(fit, 3), rows_of(fewer, 3)
+    np.testing.assert_allclose(rows, expected, rtol=1e-9)
+
+
+def test_the_loss_of_labels_is_the_mean_over_the_rows_that_have_any() -> None:
+    data, (split,) = task(24), splits_of(task(24), 1)
+    data = replace(data, y=np.where(np.arange(24) % 3 > 0, data.y, np.nan).reshape(-1, 1))
+    recipe = small(data, precision="64-true", batch_size=100)
+    fit = fit_of(data, [recipe], [split])
+    ((row,),) = rows_of(fit, 1)
+    network = network_of(recipe, fit.batches.packed.x.size(1), 1).double().eval()
+    network.load_state_dict(fit.stack.weights(0))
+    (batch,) = fit.batches.evaluation()
+    positional, named = arguments(batch, recipe)
+    with torch.no_grad():
+        logits = network(*positional, **named)
+    for part, loss in (("val", row.val_loss), ("test", row.test_loss)):
+        mask = torch.isin(batch.ids, torch.from_numpy(getattr(split, part))) & ~batch.y.isnan().squeeze(1)
+        expected = F.binary_cross_entropy_with_logits(logits[mask], batch.y[mask])
+        assert loss == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_dropout_differs_between_folds_seeds_and_epochs() -> None:
+    data, factors = task(8), set[int]()
+    recipes = [small(data, dropout=0.5, **changed) for changed in ({}, {"fold": 1}, {"seed": 1})]
+    fit = fit_of(data, recipes, splits_of(data, 3))
+    for _ in range(2):
+        fit.epoch()
+        factors |= set(fit.factors.tolist())
+    assert len(factors) == 6
 
 
 @pytest.mark.parametrize("data", [task(20), numbers(20)], ids=["classes", "numbers"])

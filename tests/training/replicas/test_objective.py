@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score  # noqa: E402
 from detours.data import Split  # noqa: E402
 from detours.training.recipe import recipe  # noqa: E402
 from detours.training.replicas.objective import Objective  # noqa: E402
+from detours.training.tasks import balanced  # noqa: E402
 
 ROWS = 30
 SPLITS = [
@@ -73,12 +74,12 @@ def test_unknown_labels_cost_nothing(weights: str) -> None:
     labels = torch.from_numpy(np.nan_to_num(y))
     every = F.binary_cross_entropy_with_logits(outputs[1], labels, reduction="none")
     if weights == "balanced":
-        known = y[SPLITS[1].train]
+        train = y[SPLITS[1].train]
+        shares = 1 / (~np.isnan(train)).sum(axis=1).clip(min=1)  # of each known label in the loss of its row
         for column in range(3):
+            counts = [shares[train[:, column] == value].sum() for value in (0, 1)]
             for value in (0, 1):
-                count = max(1, int((known[:, column] == value).sum()))
-                values = len(np.unique(known[~np.isnan(known[:, column]), column]))
-                factor = (~np.isnan(known[:, column])).sum() / (values * count)
+                factor = sum(counts) / (np.count_nonzero(counts) * counts[value]) if counts[value] else 1.0
                 every[:, column] *= torch.where(labels[:, column] == value, factor, 1.0)
     every[torch.from_numpy(np.isnan(y))] = np.nan
     means = every.nanmean(1).nan_to_num(0)  # a row without known labels costs nothing
@@ -90,3 +91,27 @@ def test_unknown_labels_cost_nothing(weights: str) -> None:
         chosen = [split.test[~np.isnan(y[split.test, column])] for column in range(2)]
         expected = [roc_auc_score(y[rows, column], outputs[at, rows, column]) for column, rows in enumerate(chosen)]
         assert found[at] == pytest.approx(np.mean(expected))
+
+
+def test_balanced_labels_pull_alike_however_many_others_are_known() -> None:
+    rng, rows = np.random.default_rng(0), np.arange(ROWS)
+    y = np.full((ROWS, 5), np.nan)
+    y[:, 0] = rows % 2
+    y[rows % 2 == 0, 1:] = rng.integers(0, 2, (ROWS // 2, 4))
+    replicas = objective(y, task="multilabel", class_weights="balanced")
+    outputs = torch.zeros(2, ROWS, 5, dtype=torch.float64, requires_grad=True)
+    (pulls,) = torch.autograd.grad(replicas.losses(outputs, torch.from_numpy(y)).sum(), outputs)
+    for at, split in enumerate(SPLITS):
+        for column in range(5):
+            positive, negative = (pulls[at, split.train[y[split.train, column] == v], column].sum() for v in (1, 0))
+            if positive and negative:
+                assert float(positive) == pytest.approx(-float(negative))
+
+
+def test_weights_of_complete_labels_are_their_inverse_frequencies() -> None:
+    y = np.random.default_rng(0).integers(0, 2, (ROWS, 3)).astype(float)
+    y[:, 2] = 1
+    train = y[SPLITS[0].train]
+    counts = np.stack([(train == value).sum(axis=0) for value in (0, 1)])
+    expected = 10 / ((counts > 0).sum(axis=0) * np.maximum(counts, 1))
+    np.testing.assert_array_equal(balanced(y, SPLITS[0].train), expected)

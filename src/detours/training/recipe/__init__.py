@@ -1,7 +1,7 @@
 """Everything that defines a training run: `Recipe` has the settings, `recipe` creates one from a preset."""
 
 from detours.choices import Backbone, Level
-from detours.training.recipe.choices import LOWER_IS_BETTER, METRICS, MODELS, RANKED, Model
+from detours.training.recipe.choices import LOWER_IS_BETTER, METRICS, MODELS, RANKED, Model, merit
 from detours.training.recipe.definition import (
     DROPOUTS,
     Recipe,
@@ -28,6 +28,7 @@ __all__ = [
     "as_before",
     "checked",
     "choices_of",
+    "merit",
     "parse_setting",
     "read_recipe",
     "recipe",

@@ -22,3 +22,8 @@ METRICS = {"classification": ("accuracy", "roc_auc", "ap"), "regression": ("mae"
 LOWER_IS_BETTER = ("mae",)
 RANKED = ("roc_auc", "ap")
 """Metrics of a ranking of a part, not means of a score of each row."""
+
+
+def merit(metric: str, score: float) -> float:
+    """Return a score in a metric, negative where lower is better: the best has the highest merit."""
+    return -score if metric in LOWER_IS_BETTER else score

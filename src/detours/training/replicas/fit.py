@@ -31,6 +31,7 @@ from detours.training.replicas.schedule import rate
 from detours.training.replicas.side_stream import Fork, SideStream
 from detours.training.replicas.stack import Call, Stack, statistics
 from detours.training.replicas.wide import widened
+from detours.training.tasks import Targets
 
 NOISE, FACTORS = 2, 3
 """Purposes of random numbers, part of their seed; 0 and 1 are used by the batches."""
@@ -107,7 +108,7 @@ class Fit:
             inputs, recipes[0], self.device, steps, fabric.global_rank, fabric.world_size, epochs=max_epochs + ROWS
         )
         self.train_mask, self.val_mask, self.test_mask = (
-            _masks([split[part] for split in splits], len(inputs.y) + 1).to(self.device) for part in range(3)
+            _masks([split[part] for split in splits], inputs.y).to(self.device) for part in range(3)
         )
         self.best = BestWeights(self.stack) if keep_weights else None
         self.done = 0
@@ -236,7 +237,11 @@ class Fit:
 
     def _seed(self) -> None:
         """Seed the random numbers of the epoch, and clear its sums."""
-        torch.manual_seed(_entropy(self.done, NOISE, self.fabric.global_rank))
+        noise = _entropy(self.done, NOISE, self.fabric.global_rank)
+        torch.default_generator.manual_seed(noise)  # `torch.manual_seed` would also seed all GPUs
+        if self.device.type == "cuda":
+            with torch.cuda.device(self.device):
+                torch.cuda.manual_seed(noise)
         factors = [_entropy(self.done, FACTORS, each.seed, each.fold) for each in self.recipes]
         odd = np.array([factor | 1 for factor in factors], np.uint32).view(np.int32)
         self.factors.copy_(sent(odd, self.device))
@@ -351,10 +356,13 @@ def _scaled(
     return inputs, (torch.from_numpy(shift).to(device, dtype), torch.from_numpy(scale).to(device, dtype))
 
 
-def _masks(parts: Sequence[Int64], size: int) -> Tensor:
-    masks = np.zeros((len(parts), size), bool)
+def _masks(parts: Sequence[Int64], targets: Targets) -> Tensor:
+    """Return [R, rows + 1], the rows of each part that have a known target; the last one is that of padding."""
+    masks = np.zeros((len(parts), len(targets) + 1), bool)
     for mask, ids in zip(masks, parts, strict=True):
         mask[ids] = True
+    if targets.ndim > 1:
+        masks[:, :-1] &= ~np.isnan(targets).all(axis=1)
     return torch.from_numpy(masks)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from detours.store import Cell
 from detours.training.cost import seconds_of
-from detours.training.recipe import LOWER_IS_BETTER, Recipe
+from detours.training.recipe import Recipe, merit
 from detours.training.search.trials import Trial
 from detours.training.tasks import score_of
 
@@ -46,8 +46,7 @@ class Scored(NamedTuple):
     @property
     def rank(self) -> tuple[float, float, int]:
         """The sort key of trials, the best first."""
-        merit = -self.score if self.metric in LOWER_IS_BETTER else self.score
-        return (inf if self.diverged else -merit, self.loss, self.trial.number)
+        return (inf if self.diverged else -merit(self.metric, self.score), self.loss, self.trial.number)
 
     @property
     def diverged(self) -> bool:
