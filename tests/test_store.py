@@ -170,6 +170,16 @@ def test_cells_of_other_code_are_used_on_request(tmp_path: Path) -> None:
     assert lenient.find(new) == cell  # its own cells take precedence
 
 
+def test_of_cells_of_several_other_codes_the_newest_is_used(tmp_path: Path) -> None:
+    store = Store(tmp_path, keep_old=True)
+    for code, answer, written in (("89abcdef", 1, 100), ("ffffffff", 3, 300), ("76543210", 2, 200)):
+        key = {**KEY, "code": code}
+        store.keep(key, {"answer": answer}, 0.5)
+        os.utime(store.path(key), (written, written))
+    found = store.find(KEY)
+    assert found is not None and found.value == {"answer": 3}
+
+
 def test_cells_from_before_a_name_existed_are_used_on_request(tmp_path: Path) -> None:
     old = Store(tmp_path).keep(KEY, {"answer": 1}, 0.5)
     new = {**KEY, "smooth": 0.0, "hops": (2, 3), "code": "89abcdef"}

@@ -73,6 +73,15 @@ def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> 
     return f"| {' | '.join(padded)} |"
 
 
+def with_spread(mean: float, spread: float | None) -> str:
+    """Format a mean with its standard deviation.
+
+    >>> with_spread(54.5, 2.06)
+    '54.50 ± 2.06'
+    """
+    return f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"
+
+
 def write_tables(
     folder: Path, name: str, tables: Sequence[Table], about: Mapping[str, Any] | None = None
 ) -> list[Path]:

@@ -23,7 +23,7 @@ from detours.experiments.expressiveness.methods import (
     wl1,
 )
 from detours.graph import Graph
-from detours.store import Store
+from detours.store import Cell, Store
 from tests import real_data
 from tests.oracles import colours
 
@@ -110,6 +110,16 @@ def test_tables_have_every_rule_and_the_papers_results(tiny: GraphSet, tmp_path:
     assert beside[0]["paper"] == 0.88 and beside[0]["ours, rule “sound”"] == 1.0
     tests, data, values = expressiveness.matrix(cells, "sound")
     assert data == ["MUTAG"] and values.shape == (len(tests), 1) and (values == 1).all()
+
+
+def test_claims_about_real_data_are_compared_with_the_worst_data_set() -> None:
+    def cell(data: str, ratio: float) -> Cell:
+        value = {"told_apart": 1, "of": 2, "pairs_confused": 0, "ratio": ratio}
+        return Cell({"data": data, "method": wl1().name}, dict.fromkeys(expressiveness.RULES, value), 1.0)
+
+    cells = [cell("MUTAG", 0.9), cell("NCI1", 0.7), cell("ENZYMES", 0.8)]
+    rows = {(row["data"], row["test"]): row for row in expressiveness.tables(cells)[-1].plain()["rows"]}
+    assert rows["real data", "1-WL at worst"]["ours, rule “sound”"] == 0.7
 
 
 def test_no_cells_no_tables() -> None:

@@ -14,7 +14,7 @@ from detours import cli
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.experiments.kernels import rows, table
-from detours.experiments.kernels.selection import COSTS, Fold, run_fold, split
+from detours.experiments.kernels.selection import COSTS, Fold, _costs, run_fold, split
 from detours.experiments.kernels.svm import fit_machine
 from detours.experiments.signed_rank import signed_rank_p
 from detours.graph import Graph
@@ -104,6 +104,19 @@ def test_the_scale_of_a_kernel_changes_nothing() -> None:
     assert run_fold(data.y, [grams], train, test, 0) == run_fold(data.y, [scaled], train, test, 0)
 
 
+def test_the_grid_of_costs_depends_on_the_training_part_only() -> None:
+    gram = np.diag(np.arange(1.0, 7.0))
+    train, mean = np.array([0, 2]), (1 + 3) / 2
+    assert _costs(gram, train) == pytest.approx([cost / (2 * mean) for cost in COSTS])
+    assert _costs(np.zeros((6, 6)), train) == pytest.approx([cost / 2 for cost in COSTS])  # graphs without features
+
+
+def test_every_repeat_has_its_own_folds() -> None:
+    y = np.arange(60) % 2
+    first, again, second = ([test.tolist() for _, test in split(y, seed)] for seed in (0, 0, 1))
+    assert first == again != second
+
+
 def test_too_few_graphs_of_a_class() -> None:
     with pytest.raises(InputError, match="10 graphs of each class"):
         split(np.array([0] * 20 + [1] * 9), 0)
@@ -172,6 +185,14 @@ def test_mean_and_spread_by_hand() -> None:
     assert accuracy.mean == 80 and accuracy.over_repeats == pytest.approx(50**0.5)  # of 75 and 85
     assert accuracy.over_folds == pytest.approx(np.std([50, 100, 70, 100], ddof=1))
     assert table.signed_rank(accuracy, accuracy) is None
+
+
+def test_only_the_same_repeats_are_compared() -> None:
+    folds = np.random.default_rng(0).integers(0, 100, (4, 10)).astype(float)
+    one = table.Accuracy([0, 1, 3], folds[[0, 1, 3]], 1.0, 1, 0, 0)
+    other = table.Accuracy([1, 2, 3], folds[[2, 0, 1]], 1.0, 1, 0, 0)
+    shared = folds[[1, 3]] - folds[[2, 1]]
+    assert table.signed_rank(one, other) == signed_rank_p(shared.ravel().tolist())
 
 
 def test_equal_differences_are_ties_despite_rounding() -> None:

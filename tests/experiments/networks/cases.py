@@ -18,10 +18,12 @@ def keep(
     ends: Sequence[tuple[int, float]] = (),
     failed: Sequence[int] = (),
     precision: str = "32-true",
+    validation: float | None = None,
 ) -> None:
     """Write the record of an entry with these test results of its folds, as fractions.
 
-    `ends` are replicas and seconds of every fold, `failed` the folds that diverged.
+    `ends` are replicas and seconds of every fold, `failed` the folds that diverged. Results on the validation parts are
+    those on the test parts, unless `validation` is given.
     """
     store, work = Store(folder), Store(folder / "work")
     base, cells = {**entry.recipe(seed=seed, precision=precision).key(), "code": "abcdef01"}, []
@@ -29,8 +31,9 @@ def keep(
     for fold, accuracy, (replicas, seconds) in zip(left, accuracies, ends or [(10, 30.0)] * len(left), strict=True):
         key = {**base, "fold": fold}
         value = {
-            f"test_{metric}": accuracy, f"val_{metric}": accuracy, "metric": metric, "best_epoch": 2, "epochs": 3,
-            "device": "cpu", "replicas": replicas, "parameters": 1000, "processes": 1, "commit": None,
+            f"test_{metric}": accuracy, f"val_{metric}": accuracy if validation is None else validation,
+            "metric": metric, "best_epoch": 2, "epochs": 3, "device": "cpu", "replicas": replicas, "parameters": 1000,
+            "processes": 1, "commit": None,
         }  # fmt: skip
         cells.append(Cell(key, value, seconds))
         log = work.path(key).with_suffix(".csv")

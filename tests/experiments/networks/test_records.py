@@ -1,16 +1,19 @@
 """Records of finished entries, their results, and the tables."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from detours.experiments.networks.comparison import against_baselines, compare, sign_test
+from detours.experiments.networks.comparison import against_baselines, compare, distinct, sign_test
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.records import mean_curve, read_records
-from detours.experiments.networks.results import results
+from detours.experiments.networks.records import Record, joined_curve, mean_curve, read_records
+from detours.experiments.networks.results import Result, results
 from detours.experiments.networks.tables import (
+    ablation_table,
     accuracy_table,
     best_published,
     detail_table,
@@ -18,7 +21,7 @@ from detours.experiments.networks.tables import (
     tables,
     written,
 )
-from detours.store import Store
+from detours.store import Cell, Store
 from tests.experiments.networks.cases import keep
 
 PLAIN = Entry("Texas", "ours", "plain", "gin")
@@ -26,8 +29,8 @@ MDNN = replace(PLAIN, model="mdnn")
 TEN = [0.5, 0.6, 0.7, 0.5, 0.6, 0.7, 0.5, 0.6, 0.7, 0.6]
 
 
-def found(folder: Path) -> dict[Entry, object]:
-    return results(read_records(Store(folder)))  # type: ignore[return-value]
+def found(folder: Path) -> dict[Entry, Result]:
+    return results(read_records(Store(folder)))
 
 
 def test_folds_are_averaged_over_seeds_first(tmp_path: Path) -> None:
@@ -38,6 +41,14 @@ def test_folds_are_averaged_over_seeds_first(tmp_path: Path) -> None:
     assert result.seeds == [0, 1] and result.missing == 0 and result.devices == ["cpu"]
     assert result.seconds == pytest.approx(60)  # ten folds of thirty seconds, ten of them at a time, twice
     assert written(result) == "65.00 ± 8.16"
+
+
+def test_the_spread_of_a_single_fold_is_that_of_its_seeds(tmp_path: Path) -> None:
+    zinc = replace(PLAIN, data="ZINC")
+    for seed, error in enumerate((0.1, 0.2, 0.3)):
+        keep(tmp_path, zinc, [error], seed=seed, metric="mae")
+    result = found(tmp_path)[zinc]
+    assert result.mean == pytest.approx(0.2) and result.std == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +121,37 @@ def test_the_latest_settings_with_all_folds_count(tmp_path: Path) -> None:
     assert results(read_records(Store(tmp_path)))[PLAIN].records[0].cell.key["lr"] == 0.5
 
 
+def test_settings_are_as_new_as_their_newest_seed(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN)
+    (record,) = read_records(Store(tmp_path))
+    key, value, _ = record.cell
+    for seed, finished in ((0, "1999-01-01"), (1, "2999-01-01")):
+        Store(tmp_path).keep({**key, "lr": 0.5, "seed": seed}, {**value, "finished": finished}, 1.0)
+    assert [each.cell.key["lr"] for each in found(tmp_path)[PLAIN].records] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(("finished", "mean"), [("2999-01-01", 50), ("1999-01-01", 60)])
+def test_newer_code_replaces_the_folds_of_older_code(tmp_path: Path, finished: str, mean: float) -> None:
+    keep(tmp_path, PLAIN, TEN)
+    (record,) = read_records(Store(tmp_path))
+    key, value, _ = record.cell
+    runs = [{**run, "test_accuracy": 0.5} for run in value["runs"]]
+    Store(tmp_path).keep({**key, "code": "12345678"}, {**value, "runs": runs, "finished": finished}, 1.0)
+    assert found(tmp_path)[PLAIN].mean == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_the_newest_folds_win_whatever_the_order_of_records(tmp_path: Path, order: Sequence[int]) -> None:
+    keep(tmp_path, PLAIN, TEN)
+    (record,) = read_records(Store(tmp_path))
+    key, value, _ = record.cell
+    records = []
+    for finished, part, accuracy in (("2001", slice(5), 0.1), ("2002", slice(5, 10), 0.2), ("2003", slice(5), 0.9)):
+        runs = [{**run, "test_accuracy": accuracy} for run in value["runs"][part]]
+        records.append(Record(Cell({**key, "code": finished}, {**value, "runs": runs, "finished": finished}, 1.0)))
+    assert results([records[at] for at in order])[PLAIN].mean == pytest.approx(55)
+
+
 def test_folds_of_a_seed_from_different_code_are_merged(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN)
     (record,) = read_records(Store(tmp_path))
@@ -149,6 +191,15 @@ def test_a_metric_that_is_better_when_lower(tmp_path: Path) -> None:
     assert comparison is not None and comparison.difference == pytest.approx(0.1)
 
 
+def test_a_lower_validation_error_is_better(tmp_path: Path) -> None:
+    zinc = replace(PLAIN, data="ZINC")
+    other = replace(zinc, backbone="gcn")
+    for entry, error in ((zinc, 0.1), (other, 0.2)):
+        keep(tmp_path, entry, [error], metric="mae")
+    both = found(tmp_path)
+    assert (both[zinc].validation, both[other].validation) == pytest.approx((-0.1, -0.2))
+
+
 def test_paired_tests(tmp_path: Path) -> None:
     from scipy.stats import binomtest, wilcoxon
 
@@ -160,8 +211,20 @@ def test_paired_tests(tmp_path: Path) -> None:
     assert comparison.difference == pytest.approx(4.5)
     assert comparison.p == pytest.approx(wilcoxon(np.subtract(better, TEN).round(6)).pvalue)
     worse = replace(comparison, difference=-1.0)
-    signs = sign_test([comparison, comparison, comparison, worse, replace(worse, difference=0.0)])
+    better = [replace(comparison, by_fold=(number,)) for number in (1.0, 2.0, 3.0)]
+    signs = sign_test([*better, worse, replace(worse, difference=0.0, by_fold=(0.0,))])
     assert (signs.better, signs.equal, signs.worse) == (3, 1, 1) and signs.p == binomtest(3, 4).pvalue
+
+
+def test_one_network_under_the_names_of_several_backbones_counts_once(tmp_path: Path) -> None:
+    for backbone in ("gcn", "gat"):
+        keep(tmp_path, replace(MDNN, backbone=backbone), TEN)
+        keep(tmp_path, replace(MDNN, backbone=backbone, model="plain"), TEN[::-1])
+    keep(tmp_path, replace(MDNN, backbone="gin"), TEN[1:])
+    keep(tmp_path, replace(MDNN, backbone="gin", model="plain"), TEN[:-1])
+    comparisons = against_baselines(results(read_records(Store(tmp_path))))
+    assert sorted(each.entry.backbone for each in comparisons) == ["gat", "gcn", "gin"]
+    assert sorted(each.entry.backbone for each in distinct(comparisons))[1:] == ["gin"]
 
 
 def test_folds_that_differ_only_by_rounding_are_equal(tmp_path: Path) -> None:
@@ -194,6 +257,16 @@ def test_curves_are_means_at_up_to_a_hundred_points(tmp_path: Path) -> None:
     assert mean_curve([], 500) == {"runs": 0, "epoch": ""}
 
 
+def test_joined_curves_weigh_every_run_the_same(tmp_path: Path) -> None:
+    logs = []
+    for run, epochs in enumerate((3, 2, 1)):
+        logs.append(tmp_path / f"{run}.csv")
+        rows = "".join(f"{epoch},{run + epoch},0.1\n" for epoch in range(1, epochs + 1))
+        logs[-1].write_text(f"epoch,val_score,seconds\n{rows}")
+    parts = mean_curve(logs[:1], 3), mean_curve(logs[1:], 3)
+    assert joined_curve(*parts) == joined_curve(*reversed(parts)) == mean_curve(logs, 3)
+
+
 def test_the_papers_results() -> None:
     assert published(Entry("MUTAG", "paper", "mdnn", "gin")) == {"mean": 86.24, "std": 9.01}
     assert published(Entry("Texas", "paper", "mdnn", "gat", use_den=False)) == {"mean": 54.05, "std": 9.52}
@@ -214,6 +287,21 @@ def test_k_is_shown_where_detours_are_used(tmp_path: Path) -> None:
         ("Texas", "MDNN GIN"): MDNN.recipe().k,
         ("ZINC", "plain GIN"): zinc.recipe().k,
     }
+
+
+def test_the_distance_from_the_paper_is_ours_minus_theirs(tmp_path: Path) -> None:
+    keep(tmp_path, replace(MDNN, preset="paper", backbone="gat"), TEN)
+    (line,) = detail_table("nodes", found(tmp_path)).plain()["rows"]
+    assert line["published"] == 56.76 and line["distance"] == pytest.approx(60 - 56.76)
+
+
+def test_the_ablation_is_with_detours_minus_without(tmp_path: Path) -> None:
+    gat = replace(MDNN, preset="paper", backbone="gat")
+    keep(tmp_path, gat, [each + 0.05 for each in TEN])
+    keep(tmp_path, replace(gat, use_den=False), TEN)
+    (line,) = ablation_table(found(tmp_path)).plain()["rows"]
+    assert (line["with φD"], line["without"]) == ("65.00 ± 8.16", "60.00 ± 8.16")
+    assert line["difference"] == pytest.approx(5) and line["published difference"] == pytest.approx(56.76 - 54.05)
 
 
 def test_tables_show_presets_and_published_numbers(tmp_path: Path) -> None:

@@ -16,12 +16,15 @@ from detours import cli
 from detours.errors import FileFormatError, InputError
 from detours.experiments.kernels.table import Accuracy
 from detours.experiments.networks.entries import Entry
+from detours.experiments.networks.records import read_records
+from detours.experiments.networks.results import results
 from detours.experiments.report.agreement import read_notes, reason_for
 from detours.experiments.report.best import best_models, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
 from detours.experiments.report.differences import BETTER, UNCLEAR, Row, draw_differences
 from detours.experiments.report.documents import update_blocks
 from detours.experiments.report.report import report_sections, write_report
+from detours.experiments.report.rivals import rivals
 from detours.experiments.report.sections import other_numbers
 from detours.store import Store
 from tests.experiments.networks.cases import keep
@@ -92,6 +95,38 @@ def test_a_kernel_can_be_the_best_detour_model() -> None:
     assert lines["IMDB-BINARY"][3:] == ["best of ours", "76.00 ± 0.00", pytest.approx(0.37)]
 
 
+def test_the_ablation_is_no_detour_network(tmp_path: Path) -> None:
+    mdnn = replace(PLAIN, model="mdnn", backbone="gat")
+    keep(tmp_path, mdnn, TEN)
+    keep(tmp_path, replace(mdnn, use_den=False), [each + 0.05 for each in TEN])
+    (best,) = best_models(results(read_records(Store(tmp_path))), {})
+    assert best.network is not None and best.network.entry == mdnn
+
+
+def test_an_ablation_that_is_equal_is_at_least_as_good(tmp_path: Path) -> None:
+    mdnn = replace(PLAIN, model="mdnn", backbone="gat")
+    for entry in (mdnn, replace(mdnn, use_den=False)):
+        keep(tmp_path, entry, TEN)
+    (text,) = [line for line in report_sections(tmp_path)[0].points if line.startswith("Ablation")]
+    assert "at least as good as without on 1 of 1 data sets" in text
+
+
+def test_validation_chooses_a_backbone_even_if_another_is_better_on_the_test_parts(tmp_path: Path) -> None:
+    for entry in (PLAIN, replace(PLAIN, model="mdnn")):
+        keep(tmp_path, entry, [0.8] * 10, validation=0.9)
+        keep(tmp_path, replace(entry, backbone="gcn"), [0.9] * 10, validation=0.8)
+    (found,) = rivals(results(read_records(Store(tmp_path))))
+    assert {each.entry.backbone for each in (found.mdnn, found.plain, found.detour)} == {"gin"}
+    assert found.best_test.entry.backbone == "gcn"  # the only one that the test parts choose
+
+
+def test_equal_networks_do_not_beat_each_other(tmp_path: Path) -> None:
+    for entry in (PLAIN, replace(PLAIN, model="mdnn")):
+        keep(tmp_path, entry, TEN)
+    (text,) = [line for line in report_sections(tmp_path)[0].points if "of the same backbone" in line]
+    assert text.count("on 0 of 1 data sets") == 4
+
+
 def test_the_backbone_of_a_data_set_is_chosen_by_validation_or_by_test(folder: Path) -> None:
     worse = replace(PLAIN, backbone="gcn")
     keep(folder, worse, [each + 0.1 for each in TEN])
@@ -147,6 +182,14 @@ def test_the_estimated_cost_of_the_paper_size(folder: Path) -> None:
     data, minutes, hours = table.rows[0]
     # (768 / 128)² times six times the layers; somewhat less, as not all costs are quadratic
     assert data == "DD" and minutes == pytest.approx(0.5) and 100 < hours * 60 / minutes < 216
+
+
+def test_plain_networks_without_layers_are_said_to_be_one_network(tmp_path: Path) -> None:
+    for data in ("Chameleon", "Texas"):  # the recipe of the first has no layers
+        for backbone in ("gcn", "gin"):
+            keep(tmp_path, Entry(data, "ours", "plain", backbone), [0.5] * 10)
+    texts = [text for section in report_sections(tmp_path) for text in section.text]
+    assert [text.split(",")[0] for text in texts if text.endswith("are one network.")] == ["On Chameleon"]
 
 
 def test_results_of_older_settings_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,9 @@
 """The tests of the experiments: names, options, and the fingerprints that they assign to graphs.
 
-A fingerprint is an integer per graph, equal for graphs that a test does not tell apart. There are two rules of
-comparison: "sound" compares multisets of colours from one colour table for all graphs; "paper" compares only the sorted
-sizes of the colour classes of each graph, which is weaker. The paper does not say in which rounds it compares the
-sizes: "paper" uses the last round, "rounds" every round.
+A fingerprint is an integer per graph, equal for graphs that a test does not tell apart. There are three rules of
+comparison: "sound" compares multisets of colours from one colour table for all graphs; "paper" and "rounds" compare
+only the sorted sizes of the colour classes of each graph, which is weaker. The paper does not say in which rounds it
+compares the sizes: "paper" uses the last round, "rounds" every round.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from detours.experiments.kernels.rows import DATA, ROWS
 from detours.experiments.kernels.selection import FOLDS
 from detours.experiments.paper import paper_tables
 from detours.experiments.signed_rank import signed_rank_p
-from detours.experiments.tables import Column, Table
+from detours.experiments.tables import Column, Table, with_spread
 from detours.store import Cell
 
 PERCENT = ".2f"
@@ -117,8 +117,8 @@ def _overview(found: Mapping[tuple[str, str], Accuracy]) -> Table:
         ours, theirs = [], []
         for data in sets:
             accuracy, paper = found.get((name, data)), _paper(name, data)
-            ours.append(None if accuracy is None else _with_spread(accuracy.mean, accuracy.over_repeats))
-            theirs.append(None if paper is None else _with_spread(paper["mean"], paper["std"]))
+            ours.append(None if accuracy is None else with_spread(accuracy.mean, accuracy.over_repeats))
+            theirs.append(None if paper is None else with_spread(paper["mean"], paper["std"]))
         lines += [[name, *ours]] + ([[f"{name}, paper", *theirs]] if name in _paper_rows() else [])
     notes = ["Accuracy in per cent, mean ± standard deviation over repeats of stratified 10-fold cross-validation."]
     return Table("Graph kernels", [Column("kernel"), *(Column(data, PERCENT) for data in sets)], lines, notes)
@@ -126,10 +126,6 @@ def _overview(found: Mapping[tuple[str, str], Accuracy]) -> Table:
 
 def _paper_rows() -> set[str]:
     return set(paper_tables()["graph_classification"]["kernel"])
-
-
-def _with_spread(mean: float, spread: float | None) -> str:
-    return f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"
 
 
 def _details(found: Mapping[tuple[str, str], Accuracy]) -> Table:

@@ -69,6 +69,14 @@ def ablations(results: Mapping[Entry, Result]) -> list[Comparison]:
     return [found for one, base in pairs if one is not None and (found := compare(one, base)) is not None]
 
 
+def distinct(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """Leave out repetitions: networks without layers are one network, whatever their backbone is called."""
+    found: dict[object, Comparison] = {}
+    for each in comparisons:
+        found.setdefault((each.entry.data, each.entry.preset, each.entry.model, each.by_fold), each)
+    return list(found.values())
+
+
 @dataclass(frozen=True)
 class Signs:
     """How often entries are better than their baselines."""
@@ -81,10 +89,10 @@ class Signs:
 
 
 def sign_test(comparisons: Iterable[Comparison]) -> Signs:
-    """Return the sign test over the mean differences of several comparisons."""
+    """Return the sign test over the mean differences of several comparisons, each counted once."""
     from scipy.stats import binomtest
 
-    signs = [int(np.sign(each.difference)) for each in comparisons]
+    signs = [int(np.sign(each.difference)) for each in distinct(comparisons)]
     better, worse = signs.count(1), signs.count(-1)
     p = float(binomtest(better, better + worse).pvalue) if better + worse else None
     return Signs(better, signs.count(0), worse, p)

@@ -60,9 +60,9 @@ class RunSelection:
         if unknown := [fold for fold in folds if not 0 <= fold < entry.folds]:
             known = "fold 0 only" if entry.folds == 1 else f"the folds 0 .. {entry.folds - 1}"
             raise InputError(f"{entry.data} has {known}, but fold {unknown[0]} was requested.")
-        from detours.training.runs import check_number
+        from detours.training.runs import check_num_runs
 
-        check_number(len(folds), len(self._seeds(entry)))
+        check_num_runs(len(folds), len(self._seeds(entry)))
         return {(fold, seed) for fold in folds for seed in self._seeds(entry)}
 
     def _seeds(self, entry: Entry) -> Sequence[int]:

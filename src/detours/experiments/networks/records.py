@@ -53,6 +53,11 @@ class Record:
         return int(self.cell.key["seed"])
 
     @property
+    def layers(self) -> int:
+        """The number of layers; without any, the backbone makes no difference."""
+        return int(self.cell.key["layers"])
+
+    @property
     def sees_detours(self) -> bool:
         """Whether its network can use detour numbers."""
         key = self.cell.key
@@ -121,9 +126,8 @@ def plain_settings(key: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_records(store: Store) -> list[Record]:
-    """Return all records of a store, in the order of writing."""
-    cells = (cell for cell in store if cell.key.get("experiment") == EXPERIMENT)
-    return sorted((Record(cell) for cell in cells), key=lambda record: (record.finished, record.seed))
+    """Return all records of a store, in the order of their file names."""
+    return [Record(cell) for cell in store if cell.key.get("experiment") == EXPERIMENT]
 
 
 def pack(

@@ -13,7 +13,7 @@ from detours.experiments.networks.entries import Entry
 from detours.experiments.networks.records import Record, joined_curve
 from detours.store import Cell
 from detours.training.cost import seconds_of
-from detours.training.recipe import LOWER_IS_BETTER
+from detours.training.recipe import LOWER_IS_BETTER, merit
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Result:
     def validation(self) -> float:
         """The mean validation score over all runs, where higher is better; minus infinity without runs."""
         scores = [run[f"val_{self.metric}"] for run in self._runs()]
-        return float(np.mean(scores)) * (-1 if self.lower_is_better else 1) if scores else -float("inf")
+        return merit(self.metric, float(np.mean(scores))) if scores else -float("inf")
 
     @property
     def std(self) -> float | None:
@@ -119,7 +119,7 @@ def results(records: Iterable[Record]) -> dict[Entry, Result]:
 
 def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
     groups: dict[str, dict[int, Record]] = {}
-    for record in records:
+    for record in sorted(records, key=lambda record: record.finished, reverse=True):  # the newest folds win
         seeds = groups.setdefault(record.settings_key(), {})
         before = seeds.get(record.seed)
         seeds[record.seed] = record if before is None else _merged(before, record)

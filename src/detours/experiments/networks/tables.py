@@ -9,7 +9,7 @@ from detours.experiments.networks.comparison import Comparison, ablations, again
 from detours.experiments.networks.entries import DATA, MODELS, PRESETS, Entry, rows_named
 from detours.experiments.networks.results import Result
 from detours.experiments.paper import paper_tables
-from detours.experiments.tables import COUNT, Column, Table
+from detours.experiments.tables import COUNT, Column, Table, with_spread
 
 TITLES = {
     "graphs": "Graph classification",
@@ -32,7 +32,7 @@ MEANING = (
 )
 
 
-def in_order(table: str) -> tuple[str, ...]:
+def data_in_order(table: str) -> tuple[str, ...]:
     """Return the data sets of a table, in the paper's order, or in training order if the table is not in the paper."""
     return IN_PAPER.get(table, DATA[table])
 
@@ -54,15 +54,6 @@ def best_published(data: str) -> float | None:
     groups = (group for table in ("graph_classification", "node_classification") for group in paper[table].values())
     means = [row[data]["mean"] for group in groups for row in group.values() if row.get(data) is not None]
     return max(means, default=None)
-
-
-def with_spread(mean: float, spread: float | None) -> str:
-    """Format a mean with its standard deviation.
-
-    >>> with_spread(54.5, 2.06)
-    '54.50 ± 2.06'
-    """
-    return f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"
 
 
 def written(result: Result | None) -> str | None:
@@ -104,7 +95,7 @@ def _with_other_settings(results: Iterable[Result]) -> list[str]:
 def accuracy_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> Table:
     """Return a table in the layout of the paper: for each row, our presets and the published result."""
     started = {entry.data for entry in results}
-    data = [each for each in in_order(table) if table in IN_PAPER or each in started]
+    data = [each for each in data_in_order(table) if table in IN_PAPER or each in started]
     lines: list[list[Any]] = []
     for model, backbone, use_den in rows_named(table, rows):
         name = Entry("", "ours", model, backbone, use_den).row
@@ -143,8 +134,9 @@ def detail_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str
     )
 
 
-def _in_order(table: str, results: Mapping[Entry, Result]) -> list[Entry]:
-    data = in_order(table)
+def entries_in_order(table: str, results: Mapping[Entry, Result]) -> list[Entry]:
+    """Return the entries of a table that have results, in its order."""
+    data = data_in_order(table)
     entries = [entry for entry in results if entry.data in data]
     if table == "ablation":
         entries = [entry for entry in entries if (entry.model, entry.backbone) == ("mdnn", "gat")]
@@ -187,7 +179,7 @@ def ablation_table(results: Mapping[Entry, Result]) -> Table:
 def of_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> dict[Entry, Result]:
     """Return the results of a table, or of some of its rows, in table order."""
     named = rows_named(table, rows)
-    return {e: results[e] for e in _in_order(table, results) if (e.model, e.backbone, e.use_den) in named}
+    return {e: results[e] for e in entries_in_order(table, results) if (e.model, e.backbone, e.use_den) in named}
 
 
 def tables(names: Iterable[str], results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> list[Table]:

@@ -9,8 +9,8 @@ from typing import Any
 from detours.experiments.kernels.table import Accuracy
 from detours.experiments.networks.entries import Entry
 from detours.experiments.networks.results import Result
-from detours.experiments.networks.tables import IN_PAPER, best_published, with_spread
-from detours.experiments.tables import Column, Table
+from detours.experiments.networks.tables import IN_PAPER, best_published
+from detours.experiments.tables import Column, Table, with_spread
 
 DATA = (*IN_PAPER["graphs"], *IN_PAPER["nodes"])
 """The paper's twelve data sets."""

@@ -20,12 +20,13 @@ from detours.experiments.kernels.rows import DATA as KERNEL_DATA
 from detours.experiments.kernels.rows import REPEATS, ROWS
 from detours.experiments.kernels.table import signed_rank
 from detours.experiments.networks.entries import DATA
-from detours.experiments.networks.tables import accuracy_table, of_table, with_spread
+from detours.experiments.networks.tables import accuracy_table, of_table
 from detours.experiments.paper import paper_tables
 from detours.experiments.report.finished import Finished, Kernels, Networks, read_finished
 from detours.experiments.report.page import as_markdown
 from detours.experiments.report.rivals import rivals, rivals_table
 from detours.experiments.report.sections import SECTIONS, Section
+from detours.experiments.tables import with_spread
 
 BLOCK = re.compile(r"(<!-- results: ([a-z-]+) -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
 SHORT = ("WL-subtree", "WL-DeN", "best of ours")
@@ -62,7 +63,11 @@ def update_blocks(text: str, folder: Path, path: Path) -> str:
 
 
 def _blocks(finished: Finished) -> dict[str, Callable[[], str]]:
-    """Return the functions that write the blocks, by name: sections of the report, or shorter tables."""
+    """Return the functions that write the blocks, by name.
+
+    They are the sections of the report; but where a section is a table of networks or that of the kernels, a block of
+    its name has a table for documents instead.
+    """
 
     def section(make: Callable[[Finished], Section]) -> str:
         return as_markdown(make(finished), 4)

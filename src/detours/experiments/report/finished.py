@@ -9,7 +9,7 @@ from typing import NamedTuple
 from detours.errors import InputError
 from detours.experiments.kernels.table import Accuracy, accuracies
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.records import EXPERIMENT, Record
+from detours.experiments.networks.records import read_records
 from detours.experiments.networks.results import Result, results
 from detours.experiments.report.agreement import read_notes
 from detours.store import Cell, Store
@@ -36,6 +36,6 @@ def read_finished(folder: Path) -> Finished:
         raise InputError(f"{folder} is not a results folder; run `detours reproduce` first, or give another.")
     store = Store(folder)
     # records of networks of several codes are joined, fold by fold
-    networks = results(Record(cell) for cell in store if cell.key["experiment"] == EXPERIMENT)
+    networks = results(read_records(store))
     cells = store.newest(("kernels", "expressiveness", "hard"))
     return Finished(cells, networks, accuracies(cells), read_notes(folder))

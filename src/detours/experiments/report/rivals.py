@@ -9,10 +9,10 @@ from typing import Any
 from detours.experiments.networks.comparison import Comparison, against_baselines, compare
 from detours.experiments.networks.entries import HETEROPHILOUS_DATA, Entry
 from detours.experiments.networks.results import Result
-from detours.experiments.networks.tables import best_published, with_spread
+from detours.experiments.networks.tables import best_published
 from detours.experiments.report.best import DATA
 from detours.experiments.report.differences import Row, draw_differences
-from detours.experiments.tables import Column, Table
+from detours.experiments.tables import Column, Table, with_spread
 
 SIGNIFICANT = 0.05
 """Comparisons with a smaller p are called significant."""

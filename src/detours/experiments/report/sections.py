@@ -13,7 +13,7 @@ from detours.experiments.networks.comparison import Comparison, ablations, again
 from detours.experiments.networks.entries import DATA, PRESETS, Entry, cost
 from detours.experiments.networks.records import Record, plain_settings
 from detours.experiments.networks.results import Result
-from detours.experiments.networks.tables import TITLES, in_order, of_table, written
+from detours.experiments.networks.tables import TITLES, data_in_order, of_table, written
 from detours.experiments.networks.tables import tables as network_tables
 from detours.experiments.report.agreement import Distance, disagreement_table, distances
 from detours.experiments.report.best import best_models, best_network, best_sentence, best_table
@@ -48,7 +48,7 @@ def summary_section(finished: Finished) -> Section:
     ours = [each for each in against_baselines(networks) if each.entry.preset == "ours" and each.complete]
     sentences = [best_sentence(best_models(networks, finished.kernels)), rivals_sentence(rivals(networks))]
     for name in ("graphs", "nodes", "heterophilous"):
-        found = [each for each in ours if each.entry.data in in_order(name) and each.entry.model == "mdnn"]
+        found = [each for each in ours if each.entry.data in data_in_order(name) and each.entry.model == "mdnn"]
         if found:
             better = sum(each.difference > 0 for each in found)
             sentences.append(
@@ -102,6 +102,12 @@ def _remarks(networks: Networks) -> list[str]:
             f"On {', '.join(sorted(seeing))}, preset ours gives plain networks detour numbers as arc or node features: "
             "they are not a baseline without detours there."
         )
+    plain = [each for each in records if (each.entry.model, each.entry.preset) == ("plain", "ours")]
+    if single := {each.entry.data for each in plain} - {each.entry.data for each in plain if each.layers}:
+        remarks.append(
+            f"On {', '.join(sorted(single))}, plain networks of preset ours have no layers, so those of all backbones "
+            "are one network."
+        )
     if not all(entry.use_den for entry in networks):
         remarks.append("MDNN without φD has no encoder hops weighted by detour numbers either (preset ours).")
     older = [entry for entry, result in networks.items() if not is_current(result)]
@@ -127,7 +133,8 @@ def baselines_section(finished: Finished) -> Section:
         "on the same folds. Each fold is averaged over its seeds, so that folds are the only repetitions. p of an "
         "entry: two-sided Wilcoxon signed-rank test over folds (which share training data, so p is too small). p over "
         "entries: two-sided sign test of the mean differences of complete entries, which are not independent either: "
-        "backbones share data, and the filtered graphs are parts of Chameleon and Squirrel."
+        "backbones share data, and the filtered graphs are parts of Chameleon and Squirrel. Entries that agree in "
+        "every fold are one network (without layers, the backbone makes no difference) and count once."
     )
     chosen = rivals(finished.networks)
     tables = [rivals_table(chosen)] if chosen else []
@@ -187,7 +194,7 @@ def others_section(finished: Finished) -> Section:
     """Our best networks next to results that others published for the same splits."""
     tables = []
     for name in ("graphs", "nodes", "heterophilous"):
-        data = [each for each in in_order(name) if any(each in row for row in other_numbers()[name].values())]
+        data = [each for each in data_in_order(name) if any(each in row for row in other_numbers()[name].values())]
         rows: list[list[Any]] = []
         for model, title in (("plain", "best plain"), ("weighted", "best weighted"), ("mdnn", "best MDNN")):
             best = [best_network(finished.networks, each, model) for each in data]
@@ -293,4 +300,5 @@ SECTIONS: dict[str, Callable[[Finished], Section]] = {
     "kernels": kernels_section,
     "expressiveness": expressiveness_section,
 }
-"""The full report, in order. `documents.py` inserts a section into a document by its name."""
+"""The full report, in order. `documents.py` inserts a section into a document by its name; for the names in `DATA` and
+for "kernels", it has tables of its own."""
