@@ -14,6 +14,7 @@ import pytest
 import typer
 
 from detours import cli
+from detours.experiments.expressiveness.ratios import PAPERS_REAL_DATA
 from detours.experiments.report.finished import read_finished
 from detours.experiments.report.rivals import rivals, rivals_figure
 
@@ -170,6 +171,39 @@ def test_the_report_is_that_of_the_store() -> None:
     from detours.experiments.report.report import report_sections
 
     assert (ROOT / "report.md").read_text("utf-8") == markdown(report_sections(ROOT / "results")), "run: make numbers"
+
+
+def test_the_shares_told_apart_are_the_measured_ones() -> None:
+    cells = [json.loads(path.read_text("utf-8")) for path in (ROOT / "results" / "expressiveness").glob("*.json")]
+    measured = {(cell["key"]["method"], cell["key"]["data"]): cell["value"] for cell in cells}
+    names, rules = ("EXP", *PAPERS_REAL_DATA, "CEXP", "DD"), {"last": "paper", "every": "rounds"}
+    page = (ROOT / "docs" / "expressiveness.md").read_text("utf-8")
+    section = page[page.index("## The paper's data") : page.index("## Every small graph")]
+    checked = set()
+    for table in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
+        heading, _, *rows = ([cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines())
+        for row in (dict(zip(heading, row, strict=True)) for row in rows if not row[0].startswith("seconds")):
+            rule = rules[row["rule"]] if "rule" in row else "sound"
+            for method in _methods(row["test"]):
+                for name in names:
+                    value = measured[method, name]
+                    assert row[name] == ("–" if "skipped" in value else row[name]), (method, name)
+                    assert row[name] == "–" or float(row[name]) == round(value[rule]["ratio"], 3), (method, name)
+                    checked.add((rule, method))
+    assert len(checked) == 17 + 9 + 6
+
+
+def _methods(row: str) -> list[str]:
+    """The tests of a row such as "1-WL, 2 to 10 rounds" or "4-, 5-, 6-DeN".
+
+    >>> _methods("4-, 5-, 6-DeN"), _methods("3-WL")
+    (['4-DeN', '5-DeN', '6-DeN'], ['3-WL'])
+    """
+    if "DeN" in row:
+        return [f"{k}-DeN" for k in re.findall(r"\d", row)]
+    if rounds := re.fullmatch(r"1-WL, (\d+) to (\d+) rounds", row):
+        return [f"1-WL, {number} rounds" for number in range(int(rounds[1]), int(rounds[2]) + 1)]
+    return [row]
 
 
 def test_the_errors_on_zinc_are_the_measured_ones() -> None:

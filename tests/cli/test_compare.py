@@ -7,6 +7,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from detours import wl
 from detours.graph import Graph
 from tests.cli.programs import Run
 
@@ -117,6 +118,23 @@ def test_a_note_says_that_k_has_no_effect(run: Run) -> None:
     graphs = ("hexagon.g6", "turned.g6", "-k", "5", "--init", "degree")
     assert run(*graphs)[2] == "note: -k 5 has no effect, as --init degree alone counts no detours\n"
     assert run(*graphs, "--pairs", "fwl")[2] == run(*graphs, "--edges", "den")[2] == run(*graphs, "-q")[2] == ""
+
+
+@pytest.mark.parametrize("options", [("--exact",), ("--init", "degree"), ("--individualise", "mark")])
+def test_a_note_says_that_the_budget_has_no_effect(run: Run, options: tuple[str, ...]) -> None:
+    graphs = ("hexagon.g6", "turned.g6", "--budget", "5")
+    code, out, err = run(*graphs, *options)
+    assert code == 0 and out and err == "note: --budget has no effect on a single test\n"
+    assert run(*graphs)[2] == run(*graphs, *options, "-q")[2] == run(*graphs[:2], *options)[2] == ""
+
+
+def test_the_budget_is_a_minute_unless_given(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    separate = wl.separate
+    monkeypatch.setattr(wl, "separate", lambda *given, budget, **more: (seen.append(budget), separate(*given))[1])
+    for options in ((), ("--budget", "5"), ("--budget", "0")):
+        run("hexagon.g6", "turned.g6", *options)
+    assert seen == [60, 5, None]
 
 
 def test_quiet_prints_nothing(run: Run) -> None:

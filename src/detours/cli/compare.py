@@ -46,7 +46,9 @@ def compare(
     second: Annotated[
         str, typer.Argument(metavar="B", help="The other graph, in any of these formats.", show_default=False)
     ],
-    budget: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Time limit; 0 for none.")] = 60.0,
+    budget: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Time limit; 0 for none.  [default: 60]")
+    ] = None,
     k: Annotated[
         int | None,
         typer.Option(
@@ -117,9 +119,6 @@ def compare(
         raise typer.BadParameter("--rounds and --individualise exclude each other: nodes are marked in stable colours")
     if k is not None and not quiet and not _counts_detours(init, edges, pairs):
         print(f"note: -k {k} has no effect, as --init {init} alone counts no detours", file=sys.stderr)
-    reading: dict[str, Any] = {"directed": directed, "strict": strict, "quiet": quiet}
-    reading |= {"columns": columns, "sep": sep, "format": format}
-    graphs = [read_graph(file, **reading) for file in (first, second)]
     settings = {
         "k": k,
         "init": init,
@@ -130,7 +129,16 @@ def compare(
         "depth": depth,
     }
     settings = {name: value for name, value in settings.items() if value is not None}
-    result = _run_test(graphs, settings, exact) if settings or exact else _run_ladder(graphs, budget, quiet)
+    single = bool(settings) or exact
+    if budget is not None and single and not quiet:
+        print("note: --budget has no effect on a single test", file=sys.stderr)
+    reading: dict[str, Any] = {"directed": directed, "strict": strict, "quiet": quiet}
+    reading |= {"columns": columns, "sep": sep, "format": format}
+    graphs = [read_graph(file, **reading) for file in (first, second)]
+    if single:
+        result = _run_test(graphs, settings, exact)
+    else:
+        result = _run_ladder(graphs, 60.0 if budget is None else budget, quiet)
     if as_json:
         print_json({"first": first, "second": second, **result})
     elif not quiet:

@@ -137,12 +137,12 @@ class _Times(NamedTuple):
 
 def _check_targets(file: str, out: Path | None, out_nodes: Path | None, *, once: bool, in_parts: bool) -> _Targets:
     """Return the files to write, or raise `InputError`; with ``in_parts``, Parquet is written during the count."""
-    from detours.cli.shared.output import ONE_ROW_PER_EDGE, TABLES, check_target, is_folder
+    from detours.cli.shared.output import ONE_ROW_PER_EDGE, TABLES, check_output, is_folder
 
     check_different("the graph, --out and --out-nodes", [file], out, out_nodes)
     folder = out if is_folder(out) else None
-    edges = None if folder or out is None else check_target(out)
-    nodes = None if out_nodes is None else check_target(out_nodes, TABLES)
+    edges = None if folder or out is None else check_output(out)
+    nodes = None if out_nodes is None else check_output(out_nodes, TABLES)
     parts = edges if in_parts and edges and edges.suffix.lower() == ".parquet" else None
     if once and (parts or edges is None or edges.suffix.lower() not in ONE_ROW_PER_EDGE):
         raise InputError("--once needs --out FILE.csv or, without --memory, --out FILE.parquet")

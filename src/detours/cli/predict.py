@@ -56,11 +56,11 @@ def predict(
     if sum(map(bool, (files, data, data_file))) != 1:
         raise typer.BadParameter("give one model, and either graph files or --data NAME")
     check_one_input(files or [])
-    from detours.cli.shared.output import check_target
+    from detours.cli.shared.output import check_output
     from detours.training.devices import chosen_device
     from detours.training.saved import SavedModel
 
-    target = None if out is None else check_target(out, (".csv",))
+    target = None if out is None else check_output(out, (".csv",))
     check_different("the model, the graphs and --out", [model, *(files or []), data, data_file], out)
     saved = SavedModel.load(model)
     where = chosen_device(device)

@@ -24,10 +24,10 @@ ONE_ROW_PER_EDGE = (".csv", ".parquet")
 TARGETS = (*TABLES, ".gexf", ".graphml")
 
 
-def check_target(path: str | Path, allowed: tuple[str, ...] = TARGETS) -> Path:
+def check_output(path: str | Path, allowed: tuple[str, ...] = TARGETS) -> Path:
     """Return the resolved path of an output file, or raise `InputError` if it cannot be written.
 
-    >>> check_target("results.xls")
+    >>> check_output("results.xls")
     Traceback (most recent call last):
         ...
     detours.errors.InputError: cannot write results.xls: the name must end in .csv, .parquet, .npz, .gexf or .graphml
