@@ -294,7 +294,10 @@ def test_curves_are_drawn_as_svg() -> None:
 
 
 def test_differences_are_drawn_as_svg() -> None:
-    rows = [Row("Texas", (-3.0, 1.0), -1.0, None, False), Row("<Actor>", (1.0, 2.0, 6.0), 3.0, 0.01, True)]
+    rows = [
+        Row("Texas", (-3.0, 1.0), -1.0, None, None, False),
+        Row("<Actor>", (1.0, 2.0, 6.0), 3.0, (1.5, 4.0), 0.01, True),
+    ]
     drawn = ElementTree.fromstring(draw_differences("MDNN minus plain", rows))
     tags = [each.tag.rpartition("}")[2] for each in drawn.iter()]
     assert tags.count("circle") == 5
@@ -306,6 +309,8 @@ def test_differences_are_drawn_as_svg() -> None:
     ]  # fmt: skip
     diamonds = [each.get("fill") for each in drawn.iter() if each.tag.endswith("path") and each.get("fill")]
     assert diamonds == [UNCLEAR, BETTER]
+    bars = [each.get("d") for each in drawn.iter() if each.get("stroke-width") == "2.5"]
+    assert bars == ["M414.5,70.0H472.0"]
 
 
 def test_results_of_others_are_plausible_and_named() -> None:

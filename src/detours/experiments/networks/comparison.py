@@ -9,7 +9,7 @@ import numpy as np
 
 from detours.experiments.networks.entries import Entry
 from detours.experiments.networks.results import Result
-from detours.experiments.signed_rank import signed_rank_p
+from detours.experiments.signed_rank import signed_rank_interval, signed_rank_p
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,11 @@ class Comparison:
     def folds(self) -> int:
         """The number of folds."""
         return len(self.by_fold)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The differences that the test does not reject (95 %); None if it rejects nothing, as with few folds."""
+        return signed_rank_interval(self.by_fold)
 
 
 def baseline_of(entry: Entry) -> Entry | None:

@@ -19,12 +19,14 @@ class Row(NamedTuple):
     folds: Sequence[float]
     """The difference on every fold, in points."""
     mean: float
+    interval: tuple[float, float] | None
+    """The differences that the test does not reject."""
     p: float | None
     significant: bool
 
 
 def draw_differences(title: str, rows: Sequence[Row]) -> str:
-    """Return a figure with a line per data set: a dot per fold, a diamond at the mean, and p."""
+    """Return a figure with a line per data set: dots for folds, a diamond at the mean, a bar for the interval."""
     limit = 5 * ceil(max(1.0, *(abs(value) for row in rows for value in row.folds)) / 5)
     height = TOP + ROW * len(rows) + BOTTOM
     middle, scale = LEFT + (WIDTH - LEFT - RIGHT) / 2, (WIDTH - LEFT - RIGHT) / 2 / limit
@@ -46,6 +48,9 @@ def draw_differences(title: str, rows: Sequence[Row]) -> str:
         for value in row.folds:
             x = middle + scale * value
             parts.append(f'<circle cx="{x:.1f}" cy="{y}" r="3.5" fill="{colour}" fill-opacity="0.35"/>')
+        if row.interval:
+            low, high = (middle + scale * end for end in row.interval)
+            parts.append(f'<path d="M{low:.1f},{y}H{high:.1f}" stroke="{colour}" stroke-width="2.5"/>')
         x = middle + scale * row.mean
         parts.append(f'<path d="M{x - 6:.1f},{y}l6,-6l6,6l-6,6z" fill="{colour}"/>')
         p = "" if row.p is None else f", p = {row.p:.2g}"

@@ -105,14 +105,16 @@ def _counts(chosen: Sequence[Comparison]) -> str:
 def rivals_table(found: Sequence[Rivals]) -> Table:
     """Return the table of both networks, each with its own backbone, and the paper's best entry."""
     columns = [Column("data"), Column("plain"), Column("MDNN"), Column("difference", "+.2f"), Column("p", ".2g")]
-    columns += [Column("best of the paper", ".2f")]
+    columns += [Column("interval"), Column("best of the paper", ".2f")]
     lines: list[list[Any]] = []
     for each in found:
         both, comparison = (_with_backbone(each.plain), _with_backbone(each.mdnn)), each.own_backbones
-        lines.append([each.data, *both, comparison.difference, comparison.p, best_published(each.data)])
+        test = [comparison.difference, comparison.p, _written(comparison.interval)]
+        lines.append([each.data, *both, *test, best_published(each.data)])
     note = (
         "Per cent on the test parts, mean ± standard deviation over folds, each fold averaged over its seeds; preset "
-        "ours. The backbone of each network is chosen on the validation parts. p: Wilcoxon signed-rank test over folds."
+        "ours. The backbone of each network is chosen on the validation parts. p: Wilcoxon signed-rank test over "
+        "folds; interval: the differences that it does not reject (95 %)."
     )
     return Table("MDNN and plain networks", columns, lines, [note])
 
@@ -123,13 +125,24 @@ def rivals_figure(found: Sequence[Rivals]) -> str:
     for each in found:
         comparison = each.own_backbones
         rows.append(
-            Row(each.data, comparison.by_fold, comparison.difference, comparison.p, _is_significant(comparison))
+            Row(
+                each.data,
+                comparison.by_fold,
+                comparison.difference,
+                comparison.interval,
+                comparison.p,
+                _is_significant(comparison),
+            )
         )
     return draw_differences("MDNN minus plain network, fold by fold", rows)
 
 
 def _is_significant(comparison: Comparison) -> bool:
     return comparison.p is not None and comparison.p < SIGNIFICANT
+
+
+def _written(interval: tuple[float, float] | None) -> str | None:
+    return interval and f"{interval[0]:+.2f} to {interval[1]:+.2f}"
 
 
 def _with_backbone(result: Result) -> str:
