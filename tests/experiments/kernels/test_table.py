@@ -10,16 +10,16 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from scipy.stats import t, ttest_1samp
+
 from detours import cli
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.experiments.kernels import rows, table
 from detours.experiments.kernels.selection import COSTS, Fold, _costs, run_fold, split
 from detours.experiments.kernels.svm import fit_machine
-from detours.experiments.signed_rank import signed_rank_p
 from detours.graph import Graph
 from detours.store import Cell, Store
-from tests.oracles.signed_rank import by_all_signs
 
 
 def ring_set(n: int = 40) -> GraphSet:
@@ -149,8 +149,9 @@ def test_cells_and_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     by_hand = right["WL-DeN"].sum(axis=1) / 40 * 100  # folds of equal size
     assert found["WL-DeN"]["accuracy"] == pytest.approx(np.mean(by_hand)) and np.mean(by_hand) > 85
     assert found["WL-DeN"]["± repeats"] == pytest.approx(np.std(by_hand, ddof=1))
-    expected = by_all_signs((right["WL-DeN"] - right["WL-SP"]).ravel().tolist())
-    assert found["WL-DeN"]["p against WL-SP"] == pytest.approx(float(expected)) and expected < 0.05
+    test = ttest_1samp(25.0 * (right["WL-DeN"] - right["WL-SP"]).ravel(), 0)
+    expected = 2 * t.sf(test.statistic / np.sqrt(1 + 20 / 9), 19)
+    assert found["WL-DeN"]["p against WL-SP"] == pytest.approx(expected) and test.pvalue < 0.05
     assert found["WL-SP"]["p against WL-SP"] is None
     assert found["WL-SP"]["repeats"] == 2 and found["WL-SP"]["unconverged"] == 0
     assert found["WL-SP"]["fits"] + found["WL-SP"]["skipped"] == 2 * 10 * (77 + 1)
@@ -184,21 +185,23 @@ def test_mean_and_spread_by_hand() -> None:
     accuracy = table.Accuracy([0, 1], np.array([[50.0, 100.0], [70.0, 100.0]]), 1.0, 1, 0, 0)
     assert accuracy.mean == 80 and accuracy.over_repeats == pytest.approx(50**0.5)  # of 75 and 85
     assert accuracy.over_folds == pytest.approx(np.std([50, 100, 70, 100], ddof=1))
-    assert table.signed_rank(accuracy, accuracy) is None
 
 
-def test_only_the_same_repeats_are_compared() -> None:
+def test_only_the_same_repeats_are_compared_and_each_graph_counts_once() -> None:
     folds = np.random.default_rng(0).integers(0, 100, (4, 10)).astype(float)
     one = table.Accuracy([0, 1, 3], folds[[0, 1, 3]], 1.0, 1, 0, 0)
-    other = table.Accuracy([1, 2, 3], folds[[2, 0, 1]], 1.0, 1, 0, 0)
-    shared = folds[[1, 3]] - folds[[2, 1]]
-    assert table.signed_rank(one, other) == signed_rank_p(shared.ravel().tolist())
+    other = table.Accuracy([1, 2, 3], folds[[2, 0, 1]] + 20, 1.0, 1, 0, 0)
+    plain = ttest_1samp((folds[[1, 3]] - folds[[2, 1]] - 20).ravel(), 0)
+    corrected = plain.statistic / np.sqrt(1 + 20 / 9)  # Nadeau and Bengio (2003), for 20 folds of a tenth each
+    assert table.resampled_p(one, other) == pytest.approx(2 * t.sf(abs(corrected), 19))
+    assert table.resampled_p(one, other) > plain.pvalue
 
 
-def test_equal_differences_are_ties_despite_rounding() -> None:
+def test_equal_kernels_have_no_p() -> None:
     zero = table.Accuracy([0], np.zeros((1, 4)), 1.0, 1, 0, 0)
-    nearly = table.Accuracy([0], np.array([[0.3, 0.1 + 0.2, -0.3, 0.5]]), 1.0, 1, 0, 0)
-    assert table.signed_rank(nearly, zero) == signed_rank_p([1, 1, -1, 2]) != signed_rank_p([1, 1.1, -1, 2])
+    nearly = table.Accuracy([0], np.array([[0.3, 0.1 + 0.2, 0.3, 0.3]]), 1.0, 1, 0, 0)
+    assert table.resampled_p(zero, zero) is table.resampled_p(nearly, zero) is None
+    assert table.resampled_p(table.Accuracy([1], zero.folds, 1.0, 1, 0, 0), zero) is None
 
 
 def test_unknown_names() -> None:

@@ -18,6 +18,7 @@ def keep(
     ends: Sequence[tuple[int, float]] = (),
     failed: Sequence[int] = (),
     precision: str = "32-true",
+    evaluation: str | None = None,
     validation: float | None = None,
 ) -> None:
     """Write the record of an entry with these test results of its folds, as fractions.
@@ -27,6 +28,7 @@ def keep(
     """
     store, work = Store(folder), Store(folder / "work")
     base, cells = {**entry.recipe(seed=seed, precision=precision).key(), "code": "abcdef01"}, []
+    base |= {} if evaluation is None else {"evaluation": evaluation}
     left = [fold for fold in range(len(accuracies) + len(failed)) if fold not in failed]
     for fold, accuracy, (replicas, seconds) in zip(left, accuracies, ends or [(10, 30.0)] * len(left), strict=True):
         key = {**base, "fold": fold}

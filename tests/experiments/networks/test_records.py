@@ -21,6 +21,7 @@ from detours.experiments.networks.tables import (
     tables,
     written,
 )
+from detours.experiments.report.report import report_sections
 from detours.store import Cell, Store
 from tests.experiments.networks.cases import keep
 
@@ -234,6 +235,37 @@ def test_folds_that_differ_only_by_rounding_are_equal(tmp_path: Path) -> None:
     both = results(read_records(Store(tmp_path)))
     comparison = compare(both[MDNN], both[plain])
     assert comparison is not None and comparison.p is None and f"{comparison.difference:+.2f}" == "+0.00"
+
+
+def test_scores_are_kept_as_they_are_so_that_equal_numbers_of_correct_predictions_are_ties(tmp_path: Path) -> None:
+    plain, better = ([fold + extra for fold in (7, 11, 13, 16)] for extra in (0, 1))
+    keep(tmp_path, PLAIN, [right / 19 for right in plain])
+    keep(tmp_path, MDNN, [right / 19 for right in better])
+    (comparison,) = against_baselines(found(tmp_path))
+    assert len(set(comparison.by_fold)) == 1 and comparison.difference == pytest.approx(100 / 19)
+
+
+def test_networks_are_compared_with_baselines_that_were_evaluated_like_them(tmp_path: Path) -> None:
+    plain = replace(PLAIN, preset="paper")
+    keep(tmp_path, replace(MDNN, preset="paper"), TEN, evaluation="whole")
+    keep(tmp_path, plain, [each + 0.1 for each in TEN], evaluation="sampled")
+    (comparison,) = against_baselines(found(tmp_path))
+    assert comparison.difference == pytest.approx(-10) and not comparison.alike
+    signs = {line[0]: line[1:4] for section in report_sections(tmp_path) for t in section.tables for line in t.rows}
+    assert "MDNN, paper" not in signs
+    keep(tmp_path, plain, [each - 0.1 for each in TEN], evaluation="whole")
+    keep(tmp_path, plain, TEN[:5], evaluation="sampled", seed=1)  # a second seed: the newest, but not all folds
+    (comparison,) = against_baselines(found(tmp_path))
+    assert comparison.difference == pytest.approx(10) and comparison.alike and comparison.baseline == plain
+    signs = {line[0]: line[1:4] for section in report_sections(tmp_path) for t in section.tables for line in t.rows}
+    assert signs["MDNN, paper"] == [1, 0, 0]
+
+
+def test_a_plain_network_that_sees_detours_is_no_baseline_of_sign_tests(tmp_path: Path) -> None:
+    for entry in (PLAIN, MDNN):
+        keep(tmp_path, replace(entry, data="ZINC"), [0.1, 0.2], metric="mae")
+    (comparison,) = against_baselines(found(tmp_path))
+    assert not comparison.alike
 
 
 def test_equal_results_have_no_p(tmp_path: Path) -> None:

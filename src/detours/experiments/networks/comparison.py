@@ -26,6 +26,8 @@ class Comparison:
     """Of a two-sided Wilcoxon signed-rank test; None if no fold differs, or if there is only one."""
     complete: bool
     """Whether no run of either is missing."""
+    alike: bool = True
+    """Whether both were evaluated in the same way, and the baseline sees no detours; if not, no test counts them."""
 
     @property
     def folds(self) -> int:
@@ -48,8 +50,10 @@ def baseline_of(entry: Entry) -> Entry | None:
 def compare(better: Result, than: Result) -> Comparison | None:
     """Compare two results over the folds that both have; None if there are none.
 
-    Each fold is averaged over its seeds.
+    Each fold is averaged over its seeds. If the second entry was trained several times, its result is the one that was
+    evaluated like the first.
     """
+    than = than.evaluated_like(better)
     one, other = better.by_fold(), than.by_fold()
     shared = [fold for fold in one if fold in other]
     if not shared:
@@ -59,7 +63,9 @@ def compare(better: Result, than: Result) -> Comparison | None:
     mean = round(float(difference.mean()), 9) + 0.0  # no negative zero
     complete = better.complete and than.complete
     by_fold = tuple(difference.tolist())
-    return Comparison(better.entry, than.entry, by_fold, mean, signed_rank_p(by_fold), complete)
+    sees_detours = than.entry.model == "plain" and any(record.sees_detours for record in than.records)
+    alike = better.evaluation == than.evaluation and not sees_detours
+    return Comparison(better.entry, than.entry, by_fold, mean, signed_rank_p(by_fold), complete, alike)
 
 
 def against_baselines(results: Mapping[Entry, Result]) -> list[Comparison]:

@@ -58,6 +58,11 @@ class Record:
         return int(self.cell.key["layers"])
 
     @property
+    def evaluation(self) -> str:
+        """How its network was evaluated: "sampled" neighbourhoods of nodes, or the "whole" graph."""
+        return str(self._settings()["evaluation"])
+
+    @property
     def sees_detours(self) -> bool:
         """Whether its network can use detour numbers."""
         key = self.cell.key
@@ -189,8 +194,8 @@ def _write(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store
 
 
 def _run(cell: Cell) -> dict[str, Any]:
-    run = {"fold": cell.key["fold"], **cell.value, "seconds": round(cell.seconds, 1)}
-    return {name: round(value, 6) if isinstance(value, float) else value for name, value in run.items()}
+    # scores are not rounded: those of equal numbers of correct predictions must compare equal
+    return {"fold": cell.key["fold"], **cell.value, "seconds": round(cell.seconds, 1)}
 
 
 def _shared(runs: Sequence[Mapping[str, Any]], name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,18 @@ class Result:
 
     entry: Entry
     records: Sequence[Record]
+    older: Sequence[Result] = ()
+    """Results of the same entry with other settings, which are not shown."""
+
+    @property
+    def evaluation(self) -> str:
+        """How the networks were evaluated: "sampled" neighbourhoods of nodes, or the "whole" graph."""
+        return self.records[0].evaluation
+
+    def evaluated_like(self, other: Result) -> Result:
+        """Return the complete result of this entry that was evaluated like another; this one if there is none."""
+        alike = (each for each in (self, *self.older) if each.complete and each.evaluation == other.evaluation)
+        return next(alike, self)
 
     @property
     def metric(self) -> str:
@@ -114,10 +126,10 @@ def results(records: Iterable[Record]) -> dict[Entry, Result]:
     by_entry: dict[Entry, list[Record]] = {}
     for record in records:
         by_entry.setdefault(record.entry, []).append(record)
-    return {entry: Result(entry, _chosen(entry, found)) for entry, found in by_entry.items()}
+    return {entry: _result(entry, found) for entry, found in by_entry.items()}
 
 
-def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
+def _result(entry: Entry, records: Sequence[Record]) -> Result:
     groups: dict[str, dict[int, Record]] = {}
     for record in sorted(records, key=lambda record: record.finished, reverse=True):  # the newest folds win
         seeds = groups.setdefault(record.settings_key(), {})
@@ -128,8 +140,11 @@ def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
         num_folds = max(len(record.runs) for record in seeds.values())
         return min(num_folds, entry.folds), max(record.finished for record in seeds.values())
 
-    best = max(groups.values(), key=rank)
-    return [best[seed] for seed in sorted(best)]
+    best, *others = (
+        Result(entry, [seeds[seed] for seed in sorted(seeds)])
+        for seeds in sorted(groups.values(), key=rank, reverse=True)
+    )
+    return replace(best, older=others)
 
 
 def _merged(one: Record, other: Record) -> Record:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from detours.errors import FileFormatError
-from detours.experiments.networks.entries import Entry
+from detours.experiments.networks.entries import MODELS, Entry, entries
 from detours.experiments.networks.results import Result
 from detours.experiments.networks.tables import published
 from detours.experiments.tables import Column, Table
@@ -39,6 +39,23 @@ def distances(results: Mapping[Entry, Result]) -> list[Distance]:
         if entry.preset != "ours" and paper is not None and result.complete and result.mean is not None:
             found.append(Distance(result, paper, result.mean - paper["mean"]))
     return found
+
+
+def within_sentence(found: Sequence[Distance]) -> str:
+    """Return a sentence on how many results agree with the paper, out of how many it reports."""
+    models = {title: [each for each in found if each.result.entry.model == model] for model, title in MODELS.items()}
+    shares = [f"{title} {sum(each.within for each in some)} of {len(some)}" for title, some in models.items() if some]
+    within, all_published = sum(each.within for each in found), _num_published()
+    return (
+        f"Presets paper and paper-small: {within} of {len(found)} entries ({within / len(found):.0%}) are within one "
+        f"published standard deviation of the published mean ({', '.join(shares)}); {all_published - len(found)} of "
+        f"the {all_published} published entries are not finished."
+    )
+
+
+def _num_published() -> int:
+    tables = ("graphs", "nodes", "ablation")
+    return len({entry for table in tables for entry in entries(table) if entry.preset != "ours" and published(entry)})
 
 
 def read_notes(folder: Path) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from detours.atomic import atomic_write
 from detours.errors import FileFormatError
 from detours.experiments.kernels.rows import DATA as KERNEL_DATA
 from detours.experiments.kernels.rows import REPEATS, ROWS
-from detours.experiments.kernels.table import signed_rank
+from detours.experiments.kernels.table import resampled_p
 from detours.experiments.networks.entries import DATA
 from detours.experiments.networks.tables import accuracy_table, of_table
 from detours.experiments.paper import paper_tables
@@ -29,7 +29,7 @@ from detours.experiments.report.sections import SECTIONS, Section
 from detours.experiments.tables import with_spread
 
 BLOCK = re.compile(r"(<!-- results: ([a-z-]+) -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
-SHORT = ("WL-subtree", "WL-DeN", "best of ours")
+SHORT = ("WL-SP", "WL-DeN", "best without detours", "best of ours")
 NOTHING = "*There are no finished results yet.*\n"
 
 
@@ -127,11 +127,11 @@ def _kernel_sentences(kernels: Kernels) -> list[str]:
     for data in KERNEL_DATA:
         accuracy, baseline = kernels.get(("WL-DeN", data)), kernels.get(("WL-SP", data))
         if accuracy is not None and baseline is not None:
-            p = signed_rank(accuracy, baseline)
+            p = resampled_p(accuracy, baseline)
             tests.append(f"{data} {accuracy.mean - baseline.mean:+.2f}{'' if p is None else f' (p = {p:.2g})'}")
     totals = {name: sum(getattr(row, name) for row in kernels.values()) for name in ("fits", "skipped", "unconverged")}
     minutes = sum(row.cpu_seconds for row in kernels.values()) / 60
-    compared = "WL-DeN minus WL-SP, in points, with the p of a Wilcoxon signed-rank test over folds"
+    compared = "WL-DeN minus WL-SP, in points, with the p of a corrected resampled t-test over all folds"
     return [
         f"Every entry has {REPEATS} repeats{', except ' if fewer else ''}{', '.join(fewer)}.",
         "",
