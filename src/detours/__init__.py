@@ -14,7 +14,7 @@ _MODULE_OF = {
     "paths": "detours.counting.count",
 }
 
-_SUBMODULES = ("data", "errors", "kernels", "nn", "transforms", "viz", "wl")
+_SUBMODULES = ("data", "errors", "kernels", "nn", "training", "transforms", "viz", "wl")
 
 __all__ = [
     "Detours",
@@ -30,13 +30,14 @@ __all__ = [
     "kernels",
     "nn",
     "paths",
+    "training",
     "transforms",
     "viz",
     "wl",
 ]
 
 if TYPE_CHECKING:
-    from detours import data, errors, kernels, nn, transforms, viz, wl
+    from detours import data, errors, kernels, nn, training, transforms, viz, wl
     from detours.counting.count import count, count_many, cycles, explain, paths
     from detours.counting.pairs import count_pairs
     from detours.counting.result import Detours

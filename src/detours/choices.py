@@ -14,5 +14,8 @@ PoolOf = Literal["logits", "states"]
 Head = Literal["linear", "mlp"]
 Directions = Literal["in", "out", "both"]
 
+DROPOUTS = ("dropout", "input_dropout", "layer_dropout")
+"""Options that draw random bits in training, unless they are 0: replicas draw them for every graph in a batch."""
+
 ABSORBS_SCALE: tuple[Backbone, ...] = ("gcn",)
 """Backbones whose normalisation cancels the scale of the arc weights."""

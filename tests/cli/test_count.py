@@ -191,6 +191,8 @@ def test_out_replaces_a_file_and_keeps_its_mode(run: Run) -> None:
         ("o.xls", "must end in .csv, .parquet, .npz, .gexf or .graphml"),
         ("missing/o.csv", "does not exist"),
         ("folder.csv", "is a folder"),
+        ("-", "cannot write to standard output"),
+        (os.devnull, "is a device"),
     ],
 )
 def test_an_invalid_target_is_reported_before_the_work(
@@ -229,7 +231,6 @@ def test_files_that_would_overwrite_each_other_are_refused(run: Run) -> None:
     for arguments in (
         ["k6.txt", "--out", "k6.csv", "--out-nodes", "k6.csv"],
         ["k6.txt", "--out", "k6.txt"],
-        ["-", "--out", "-"],
     ):
         ran = run("count", *arguments, "-k", "3")
         assert ran.code == 1 and "different files" in ran.err
@@ -311,6 +312,7 @@ def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert broken.code == 1 and broken.err.startswith("detours: standard input, line 1: a line must hold two nodes")
     if find_spec("rdkit") is not None:
         assert "standard input: 3 nodes, 3 edges" in read("C1CC1\n", "--format", "molecule").out
+        assert "note: standard input holds several" in read("C1CC1\nCC\n", "--format", "molecule").err
     packed = read(gzip.compress(b"a b\n"))
     assert packed.err == "detours: standard input: this is gzip-compressed; pipe it through `gzip -dc` first.\n"
 

@@ -108,6 +108,12 @@ def test_a_note_says_which_settings_only_mdnn_has(run: Run) -> None:
     assert "no effect" not in run("train", *quick, "--model", "mdnn")[2]
 
 
+def test_a_note_says_which_settings_others_make_idle(run: Run) -> None:
+    settings = ("hops=5", "regression_loss=mse", "gate=true")
+    _, _, err = run("train", *QUICK, "--folds", "0", *(word for each in settings for word in ("--set", each)))
+    assert "note: hops, regression_loss have no effect with the other settings" in err.splitlines()
+
+
 def test_nodes(run: Run) -> None:
     arguments = "--data ring-lattice --hidden 8 --epochs 2 --folds 0 --device cpu --json".split()
     arguments += ["--set", "heads=2", "--set", "layers=1"]

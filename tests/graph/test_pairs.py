@@ -60,7 +60,9 @@ def test_lists_with_one_reading_are_read():
     assert Graph.from_any([(0, 1)]).num_edges == 1
     assert Graph.from_any([("a", "b"), ("c", "d")]).num_edges == 2
     # Both readings are the path 0 - 1 - 2.
-    assert Graph.from_any([(0, 1), (1, 2)]) == Graph.from_edges([(0, 1), (1, 2)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # pairs in tuples are edges, not one-way arcs
+        assert Graph.from_any([(0, 1), (1, 2)]) == Graph.from_edges([(0, 1), (1, 2)])
     with pytest.raises(InputError, match="from_edges"):
         Graph.from_any(np.array([[0, 1], [1, 2], [2, 0]]))
 

@@ -31,6 +31,12 @@ def test_a_function_makes_its_own() -> None:
     assert (conv.heads, conv.out_channels) == (2, 3)
 
 
+def test_heads_side_by_side_must_have_the_width_of_the_layer() -> None:
+    with pytest.raises(InputError, match=r"should return 6 columns, but .* returns 2 heads of 6 columns; divide"):
+        convolution(lambda i, o: pyg.GATConv(i, o, heads=2), 3, 6)
+    assert convolution(lambda i, o: pyg.GATConv(i, o, heads=2, concat=False), 3, 6).heads == 2
+
+
 @pytest.mark.parametrize("kind", [pyg.GATConv, pyg.GATv2Conv, pyg.TransformerConv, pyg.ResGatedGraphConv, pyg.GENConv])
 def test_a_function_must_make_convolutions_for_the_features_of_arcs(kind: type[nn.Module]) -> None:
     """PyG ignores edge_attr where edge_dim was not given."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 
+from detours.choices import DROPOUTS
 from detours.errors import InputError
 from detours.nn import MDNN, NetworkOptions, PlainNetwork, Tokens, WeightedNetwork, hop_features
 from detours.nn.dropout import Dropout
@@ -428,3 +430,15 @@ def test_features_of_arcs_must_be_there() -> None:
     given, net = graph(1), network("plain", "arcs with features")
     with pytest.raises(InputError, match=r"edge_attr must have the shape .* but it is missing"):
         net(given.x, given.edge_index)
+
+
+def test_every_dropout_is_listed_as_one() -> None:
+    """Otherwise, results would depend on which folds are trained together."""
+    numbers = [
+        field.name for field in fields(NetworkOptions) if isinstance(getattr(NetworkOptions(), field.name), float)
+    ]
+    for name in numbers:
+        net = MDNN(3, 4, 2, "gin", pe_channels=0, **{name: 0.5})
+        drops = any(float(module.p) > 0 for module in net.modules() if isinstance(module, Dropout))
+        assert drops == (name in DROPOUTS), name
+    assert set(numbers) >= set(DROPOUTS)

@@ -392,4 +392,7 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_docs_name_the_settings_in_which_replicas_may_differ() -> None:
     text = (ROOT / "docs" / "training.md").read_text("utf-8")
     sentence = " ".join(text.split()).partition("recipes differ only in the fold, the seed,")[2].partition(" - **")[0]
-    assert set(re.findall(r"`(\w+)`", sentence)) == set(PER_REPLICA) - {"fold", "seed"}
+    listed = set(re.findall(r"`(\w+)`", sentence))
+    assert listed == set(PER_REPLICA) - {"fold", "seed"}, (
+        "docs/training.md, Replicas, lists the settings of PER_REPLICA"
+    )

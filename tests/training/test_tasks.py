@@ -13,7 +13,7 @@ pytest.importorskip("sklearn")
 
 from sklearn.metrics import roc_auc_score  # noqa: E402
 
-from detours.data import GraphSet, Split  # noqa: E402
+from detours.data import GraphSet, Split, rings  # noqa: E402
 from detours.errors import InputError  # noqa: E402
 from detours.training import fit, tune  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
@@ -98,6 +98,18 @@ def test_errors_of_numbers_far_from_zero(offset: float, tmp_path: Path) -> None:
     (file,) = tmp_path.glob("*.pt")
     predicted, part = SavedModel.load(file).predict(data)[:, 0], FOLDS[0].test
     assert np.abs(predicted - data.y)[part].mean() == pytest.approx(cell.value["test_mae"], rel=1e-4)
+
+
+@pytest.mark.parametrize("unused", [1e9, 1e12, 1e30])
+def test_an_extreme_target_in_no_part_changes_nothing(unused: float) -> None:
+    def errors(last: float) -> list[float]:
+        made = rings(30)
+        numbers = replace(made, y=np.array([*(100.0 + np.arange(29)), last]))
+        fold = (range(20), range(20, 25), range(25, 29))
+        (cell,) = fit(numbers, folds=[fold], model="plain", hidden=8, layers=1, epochs=3, device="cpu")
+        return [cell.value["val_mae"], cell.value["test_mae"]]
+
+    assert errors(unused) == pytest.approx(errors(114.5), rel=1e-5)
 
 
 def test_numbers_are_learned_in_their_own_unit() -> None:

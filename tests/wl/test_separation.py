@@ -1,5 +1,6 @@
 """`separate`: sound at every rung, exact at the end, and honest about what it did not decide."""
 
+import time
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -230,6 +231,28 @@ def test_labels_of_a_file_are_reported_unless_they_are_names(tmp_path: Path) -> 
     named, of_atoms = (Graph.read(tmp_path / name) for name in ("names.gexf", "labels.graphml"))
     assert HINT in wl.separate(named, of_atoms).witness
     assert HINT not in wl.separate(named, named).witness
+
+
+def test_compilation_is_not_part_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Compiling:
+        """A clock that says that all the time was spent compiling."""
+
+        start = time.perf_counter()
+
+        def __enter__(self) -> "Compiling":
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+        @property
+        def seconds(self) -> float:
+            return 100 * (time.perf_counter() - self.start)
+
+    monkeypatch.setattr("detours.wl.separation.CompileClock", Compiling)
+    graph = nx.random_regular_graph(3, 300, seed=1)
+    same = nx.relabel_nodes(graph, dict(zip(graph, reversed(list(graph)), strict=True)))
+    assert wl.separate(graph, same, budget=0.001).same is True
 
 
 def test_a_spent_budget_leaves_it_undecided() -> None:

@@ -4,6 +4,7 @@ Exit codes: 0 success, 1 the input or the work failed, 2 wrong usage, 130 interr
 standard error, or a traceback where DETOURS_TRACEBACK is set. Standard output carries only the requested output.
 """
 
+import os
 import sys
 import warnings
 from typing import Annotated
@@ -86,6 +87,8 @@ def _note(message: Warning | str, *_: object, **__: object) -> None:
 def main() -> None:
     """The entry point of the `detours` command."""
     warnings.showwarning = _note
+    # Python has None for streams that were closed by `>&-`; what would be printed there is dropped.
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # A node name with a character that the terminal cannot encode must not raise.
         if hasattr(stream, "reconfigure"):

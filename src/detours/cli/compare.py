@@ -55,12 +55,12 @@ def compare(
             "-k",
             metavar="K",
             parser=parse_k,
-            help="Maximum length of a detour, in edges; 5 to 7 for molecules.  [default: 4]",
+            help="Run one test, with detours of at most K edges; 5 to 7 for molecules.  [default for one test: 4]",
         ),
     ] = None,
     init: Annotated[
         Init | None,
-        typer.Option(help="Initial colours of the nodes.  [default: den]"),
+        typer.Option(help="Run one test, from these initial colours of the nodes.  [default for one test: den]"),
     ] = None,
     edges: Annotated[
         OnEdges | None,

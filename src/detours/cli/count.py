@@ -13,7 +13,7 @@ from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
 from detours.cli.shared.graphs import notes_unless, read_graph, title
 from detours.cli.shared.interrupt import resumable
-from detours.cli.shared.targets import check_different
+from detours.cli.shared.targets import check_different, check_name
 from detours.errors import InputError
 
 if TYPE_CHECKING:
@@ -139,6 +139,8 @@ def _check_targets(file: str, out: Path | None, out_nodes: Path | None, *, once:
     """Return the files to write, or raise `InputError`; with ``in_parts``, Parquet is written during the count."""
     from detours.cli.shared.output import ONE_ROW_PER_EDGE, TABLES, check_output, is_folder
 
+    for path in filter(None, (out, out_nodes)):
+        check_name(path)
     check_different("the graph, --out and --out-nodes", [file], out, out_nodes)
     folder = out if is_folder(out) else None
     edges = None if folder or out is None else check_output(out)

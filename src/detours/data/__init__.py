@@ -3,6 +3,7 @@
 Graphs that are hard to tell apart are in `detours.data.hard`.
 """
 
+from detours.data import hard
 from detours.data.catalogue import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NODE_SETS, TASKS, load
 from detours.data.encoder import Encoder
 from detours.data.generated.synthetic import fused_rings, ring_lattice, rings
@@ -26,6 +27,7 @@ __all__ = [
     "Splits",
     "fused_rings",
     "graph_set_of",
+    "hard",
     "load",
     "read_own",
     "ring_lattice",

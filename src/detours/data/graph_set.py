@@ -133,22 +133,6 @@ class GraphSet:
         if self.graphs and not len(self.y):
             raise InputError(f"{self.name} has no targets to learn; give y, without which a model can only predict.")
 
-    def targets_among(self, classes: Sequence[int] | Int64) -> Int64:
-        """Return int64: the class of every graph (or node) as its index in the sorted classes of a model.
-
-        >>> GraphSet("two", [], np.array([7, -1])).targets_among([-1, 3, 7])
-        array([2, 0])
-        """
-        known = np.asarray(classes, np.int64)
-        missing = np.setdiff1d(self.y, known)
-        if missing.size:
-            allowed = short_repr(known.tolist())
-            raise InputError(
-                f"{self.name} has the class {missing[0]}, but the classes to choose from are {allowed}; "
-                "take data with these classes, or train on all of them."
-            )
-        return np.searchsorted(known, self.y)
-
     def subset(self, kept: Sequence[int]) -> GraphSet:
         """Return the graphs with these indices, in this order; pairs are not kept."""
         if self.level == "node":

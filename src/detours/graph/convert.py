@@ -47,7 +47,7 @@ def from_any(source: Any) -> EdgeList:
         )
     if isinstance(source, (list, tuple)) and (edges := read_list(source)) is not None:
         return edges
-    if isinstance(source, (list, tuple, np.ndarray)) or hasattr(source, "detach"):
+    if isinstance(source, (list, tuple, np.ndarray)) or (hasattr(source, "detach") and hasattr(source, "dtype")):
         return check_edge_index(source)
     if is_edge_view(source):
         return from_edge_view(source)
@@ -55,7 +55,8 @@ def from_any(source: Any) -> EdgeList:
         return from_any(list(source))
     if isinstance(source, set | frozenset):
         raise InputError("a set of edges has no order, but counts follow the order of the edges; give a list.")
-    raise InputError(f"{short_repr(source)} ({type(source).__name__}) is not a graph; give {ACCEPTED}.")
+    hint = " RDKit returns None for a molecule that it cannot read: leave these out." if source is None else ""
+    raise InputError(f"{short_repr(source)} ({type(source).__name__}) is not a graph; give {ACCEPTED}.{hint}")
 
 
 def from_networkx(graph: Any) -> EdgeList:

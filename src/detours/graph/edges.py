@@ -197,7 +197,7 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
     if any(hasattr(row, "mask") and np.ma.is_masked(row) for row in rows):
         raise InputError(f"{what} must be complete, but it is an array with masked entries; remove these edges.")
     try:
-        return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)
+        return np.asarray(values.detach().cpu().numpy() if hasattr(values, "cpu") else values)
     except (ValueError, TypeError, RuntimeError) as error:
         raise InputError(
             f"{what} must be rows of node ids of the same length, but it cannot be converted to an array ({error})."

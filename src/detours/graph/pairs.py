@@ -71,7 +71,8 @@ def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:
         return from_pairs(given)
     if ids[1] != ids[2] or set(ids) != set(range(len(set(ids)))):
         raise InputError(f"{short_repr(given)} {_AMBIGUOUS}")
-    return None
+    # the rows of an edge_index are usually lists; read as such, each edge would be a one-way arc
+    return from_pairs(given) if all(isinstance(row, tuple) for row in given) else None
 
 
 def is_edge_view(given: Any) -> bool:

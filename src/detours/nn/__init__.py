@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     # Names load on first use, as in the package itself: PyG alone takes seconds to import.
+    if name == "functional":
+        return import_module("detours.nn.functional")
     if name not in _HOME:
         raise AttributeError(f"module 'detours.nn' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -48,6 +48,11 @@ def convolution(
         raise InputError(
             f"backbone should return a torch module, but {short_repr(backbone)} returned {short_repr(conv)}."
         )
+    if getattr(conv, "concat", False) and getattr(conv, "heads", 1) * getattr(conv, "out_channels", 0) > out_channels:
+        raise InputError(
+            f"backbone should return {out_channels} columns, but {short_repr(conv)} returns {conv.heads} heads of "
+            f"{conv.out_channels} columns; divide out_channels by heads, or set concat=False."
+        )
     if weighted:
         Weighting.of(conv, edge_channels)
     else:

@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any, get_args
 
 from detours.checks import check_choice, check_flag, check_integer, check_number
-from detours.choices import Decoder, Directions, Encoder, Head, Jump, Level, Norm, PoolOf
+from detours.choices import DROPOUTS, Decoder, Directions, Encoder, Head, Jump, Level, Norm, PoolOf
 from detours.errors import InputError
 from detours.nn.functional import POOLS
 
@@ -84,7 +84,7 @@ class NetworkOptions:
             raise InputError(f"pool_of must be 'states' for several pools at once, but pool is {self.pool!r}.")
         for name, least in (("num_layers", 0), ("hops", 1), ("edge_channels", 0)):
             check_integer(name, getattr(self, name), minimum=least)
-        for name in ("dropout", "input_dropout", "layer_dropout"):
+        for name in DROPOUTS:
             check_number(name, getattr(self, name), minimum=0, below=1)
 
     @classmethod

@@ -1,22 +1,30 @@
 """Training of networks on any data: `fit` and `tune` from Python, `detours train` and `tune` from the command line."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["fit", "tune"]
+_HOME = {
+    "SavedModel": "detours.training.saved",
+    "fit": "detours.training.door",
+    "tune": "detours.training.search.tune",
+}
+
+__all__ = ["SavedModel", "fit", "tune"]
 
 if TYPE_CHECKING:
     from detours.training.door import fit
+    from detours.training.saved import SavedModel
     from detours.training.search.tune import tune
 
 
 def __getattr__(name: str) -> Any:
     # On first use, as everywhere: torch takes seconds to import.
-    if name == "fit":
-        from detours.training.door import fit
+    if name not in _HOME:
+        raise AttributeError(f"module 'detours.training' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
 
-        return fit
-    if name == "tune":
-        from detours.training.search.tune import tune
 
-        return tune
-    raise AttributeError(f"module 'detours.training' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted(__all__)

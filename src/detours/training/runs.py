@@ -15,6 +15,7 @@ from detours.errors import InputError
 from detours.store import Cell, Store
 from detours.training.loop import Run
 from detours.training.recipe import Recipe, recipe
+from detours.training.recipe.idle import idle
 from detours.training.tasks import check_scores, rank_of, targets_of
 
 MAX_RUNS = 100_000
@@ -139,13 +140,18 @@ def idle_k(recipe: Recipe, ks: Sequence[int | None]) -> str:
 
 
 def idle_settings(recipe: Recipe, given: Iterable[str]) -> str:
-    """Return a note that these settings have no effect on a network that is not MDNN; empty if they have."""
+    """Return a note on those of these settings that have no effect given the others; empty if all have."""
     from detours.training.build import OF_MDNN  # here: it loads the networks
 
-    idle = [name for name in given if name in (*OF_MDNN, "pe")]
-    if not idle or recipe.model == "mdnn":
-        return ""
-    return f"{', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no effect: only model mdnn has such settings"
+    given = list(given)
+    of_mdnn = [name for name in given if name in (*OF_MDNN, "pe") and recipe.model != "mdnn"]
+    others = [name for name in given if name not in of_mdnn and name in idle(vars(recipe))]
+    notes = [
+        f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} no effect{why}"
+        for names, why in ((of_mdnn, ": only model mdnn has such settings"), (others, " with the other settings"))
+        if names
+    ]
+    return "; ".join(notes)
 
 
 def best_of(cells: Sequence[Cell]) -> Cell:

@@ -35,6 +35,15 @@ class SavedModel:
     """A trained network with its recipe, and the numbering of its features and classes.
 
     The file holds a string and tensors, written by `torch.save`: reading it runs no code.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from detours.data import rings
+    >>> from detours.training import fit
+    >>> with TemporaryDirectory() as folder:
+    ...     cells = fit(rings(40), folds=[0], epochs=1, hidden=8, layers=1, device="cpu", save=folder)
+    ...     (file,) = Path(folder).glob("*.pt")
+    ...     SavedModel.load(file).predict(rings(10)).shape
+    (10, 2)
     """
 
     recipe: Recipe

@@ -72,9 +72,9 @@ def outputs_of(targets: Targets) -> int:
 
 
 def centred(targets: Targets) -> Targets:
-    """Return regression targets minus their mean: the digits in which they differ then fit into 32 bits, and errors
-    stay the same."""
-    result: Targets = targets - targets.mean(axis=0)
+    """Return regression targets minus their median: the digits in which they differ then fit into 32 bits, and errors
+    stay the same. (A single extreme value, even one outside all parts, would move the mean far from all others.)"""
+    result: Targets = targets - np.median(targets, axis=0)
     return result
 
 

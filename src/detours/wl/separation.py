@@ -289,7 +289,7 @@ class _Ladder:
             self.progress(fraction, 1.0)
 
     def _seconds_left(self) -> float:
-        return self.started + self.budget - time.perf_counter()
+        return self.started + self.budget - self._now()
 
     def _check_time(self) -> None:
         if self._seconds_left() < 0:

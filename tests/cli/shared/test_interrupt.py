@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -99,6 +100,16 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     assert program.stdout.readline() == "0 2 1\n"
     program.stdout.close()
     assert program.stderr.read() == "" and program.wait(20) == PIPE_CLOSED
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells close streams so")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_streams_that_are_closed_are_done_without(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "k3.txt").write_text("0 1\n1 2\n2 0\n")
+    program = [*command("count", "k3.txt", "-k", "2", "--out", "k3.csv")]
+    done = subprocess.run(f"{shlex.join(program)} {closed}", shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "bug" not in done.stdout + done.stderr
+    assert (tmp_path / "k3.csv").read_text().count("\n") == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")

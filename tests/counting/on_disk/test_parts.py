@@ -255,6 +255,13 @@ def test_dense_matrices_that_are_too_large_for_a_part_are_not_built(
         np.testing.assert_array_equal(counts, expected_counts)
 
 
+def test_an_engine_that_cannot_count_in_parts_is_not_replaced_by_another() -> None:
+    graph = ring(False)
+    halo = cut_halo(Rows(graph.indptr, graph.indices), None, 100, 110, 4, 10**6)
+    with pytest.raises(EngineError, match="engine='zero' cannot count in parts"):
+        count_roots(halo, 4, False, "zero", None)
+
+
 def test_requested_dense_matrices_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=r"^engine='dense' takes about .* around node \d+, more than memory_limit al"):
         detours.count(ring(), 7, engine="dense", out=tmp_path / "out", memory_limit=400_000)

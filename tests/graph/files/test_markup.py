@@ -1,5 +1,6 @@
 import random
 import sys
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -240,3 +241,17 @@ def test_broken_gexf_and_pajek(tmp_path, name, text):
 def test_multiline_adjacency_lists_are_refused(tmp_path):
     nx.write_multiline_adjlist(nx.karate_club_graph(), tmp_path / "g.adjlist")
     refused(tmp_path / "g.adjlist", "networkx.read_multiline_adjlist")
+
+
+def test_gml_keeps_names_as_they_are_printed(tmp_path: Path) -> None:
+    names = [(0, 1), (2,), float("nan"), float("inf"), "plain"]
+    graph = Graph.from_networkx(nx.relabel_nodes(nx.path_graph(5), dict(enumerate(names))))
+    graph.write(tmp_path / "g.gml")
+    assert Graph.read(tmp_path / "g.gml").name_list() == [str(name) for name in names]
+
+
+@pytest.mark.parametrize("name", ["g.gml", "g.net", "g.adjlist"])
+def test_text_that_is_not_utf8(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b'*Vertices 2\n1 "B\xe4r"\n2 "b"\n*Edges\n1 2\n')
+    with pytest.raises(FileFormatError, match="UTF-8"):
+        Graph.read(tmp_path / name)

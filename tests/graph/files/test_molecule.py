@@ -33,6 +33,20 @@ def test_the_text_distinguishes_smiles_from_mol_blocks_on_standard_input(tmp_pat
         Graph.read(tmp_path / "cut.sdf")
 
 
+@pytest.mark.parametrize("name", ["benzene.smina.sdf", "benzene.smiles.mol", "benzene.SDF.smi", "my.molecules.txt"])
+def test_only_the_end_of_a_name_says_what_a_file_holds(tmp_path: Path, name: str) -> None:
+    molecule = chem.MolFromSmiles("c1ccccc1O")
+    molecule.SetProp("_Name", "CCO")  # the first line of a MOL block may be a SMILES
+    lines = name.endswith((".smi", ".txt"))
+    (tmp_path / name).write_text("c1ccccc1O phenol\n" if lines else chem.MolToMolBlock(molecule))
+    assert Graph.read(tmp_path / name, format="molecule").num_edges == 7
+
+
+def test_a_molecule_that_rdkit_cannot_read_is_named_as_such() -> None:
+    with pytest.raises(InputError, match=r"Graph number 1: None .* RDKit returns None for a molecule"):
+        detours.count_many([chem.MolFromSmiles("C1CC1"), None], k=2)
+
+
 def test_of_several_molecules_the_first_is_read(tmp_path: Path) -> None:
     (tmp_path / "many.smi").write_text("CC\nCCC\n")
     with pytest.warns(UserWarning, match="several molecules"):

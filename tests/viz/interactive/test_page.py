@@ -345,3 +345,8 @@ def test_nodes_to_draw_around_that_are_refused() -> None:
         page(triangle, 2, around=1)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="around is for the page of one graph"):
         page((triangle, triangle), 2, around=[1])
+
+
+def test_a_page_of_three_graphs_is_refused() -> None:
+    with pytest.raises(InputError, match="one graph or two, but 3 are given"):
+        page([nx.path_graph(2)] * 3, k=2)

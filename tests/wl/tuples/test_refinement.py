@@ -45,7 +45,6 @@ def check(found: TupleColors, reference: Coloring) -> None:
     expected = [reference[at] for at in sorted(reference)]
     assert len(set(zip(colors, expected, strict=True))) == len(set(colors)) == len(set(expected))
     sizes = sorted(Counter(expected).values())
-    assert found.class_sizes == tuple(sizes)
     assert found.size_counts == tuple(sorted(Counter(sizes).items()))
 
 
@@ -270,12 +269,12 @@ def bare(num_nodes: int) -> detours.Graph:
 
 def test_too_large() -> None:
     with pytest.raises(
-        InputError, match=r"^3-WL on 1,400 nodes may need 22\.1 GB, more than memory_limit = 8\.0 GB"
+        InputError, match=r"^3-WL on 1,400 nodes may need 20\.6 GB, more than memory_limit = 8 GB"
     ) as error:
         tuple_certificates([bare(1400)], 3)
-    fits = int(str(error.value).split("up to ")[1].split(" nodes")[0])
-    assert tuple_bytes(fits, 3) <= 8e9 < tuple_bytes(fits + 1, 3)
-    with pytest.raises(InputError, match=r"memory_limit = 0\.1 GB, in which graphs of up to"):
+    fits = int(str(error.value).split("up to ")[1].split(" nodes")[0].replace(",", ""))
+    assert tuple_bytes(fits, 3) <= 8 * 2**30 < tuple_bytes(fits + 1, 3)
+    with pytest.raises(InputError, match=r"memory_limit = 100 MB, in which graphs of up to"):
         tuple_certificates([bare(3000)], 2, folklore=True, memory_limit="100MB")
     with pytest.raises(InputError, match="has more tuples than the 2,147,483,647 that can be numbered"):
         tuple_certificates([bare(3000)], 3, folklore=True, memory_limit=1e18)

@@ -78,8 +78,8 @@ def kernels(
 ) -> "Iterable[Outcome]":
     """Measure the accuracy of graph kernels.
 
-    Runs SP, WL-subtree, WL-SP, WL-DeN and "best of ours", each with scikit-learn's SVC, on six data sets. All of them
-    take hours; an interrupted run resumes when the command is repeated.
+    Runs SP, WL-subtree, WL-SP, WL-DeN, "best without detours" and "best of ours", each with scikit-learn's SVC, on six
+    data sets. All of them take hours; an interrupted run resumes when the command is repeated.
 
     \b
     Examples:

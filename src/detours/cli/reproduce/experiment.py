@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from detours.checks import check_jobs
+from detours.checks import check_device, check_jobs
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.interrupt import resumable
@@ -61,7 +61,8 @@ def add_experiment(
         without: Common options that it does not have.
         one_set: Whether its data sets are fixed.
     """
-    common = [each for each in parameters(_environment) if each.name not in without]
+    own = {each.name for each in options}
+    common = [each for each in parameters(_environment) if each.name not in own.union(without)]
     if one_set:
         common = [each.replace(annotation=_OldData) if each.name == "data" else each for each in common]
 
@@ -103,12 +104,17 @@ def _environment(
     keep_old: KeepOld = False,
     jobs: Jobs = None,
     progress: Progress = None,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="Device: auto or cpu; this experiment uses no GPU.")
+    ] = "auto",
 ) -> "Environment":
-    """The options of every experiment."""
+    """The options of every experiment; those that train networks have a `device` of their own."""
     from detours.cli.shared.progress import progress_bar
     from detours.experiments.environment import Environment
     from detours.store import Store
 
+    if device not in ("auto", "cpu") and check_device(device) != "cpu":
+        _say(f"note: --device {device} has no effect on this experiment, which runs on the CPU")
     store, watch = Store(out, keep_old=keep_old), functools.partial(progress_bar, show=progress)
     root, only = _root_and_names(root, listed(data))
     return Environment(store, watch, root, only, check_jobs(jobs or ALL_CORES), _say)

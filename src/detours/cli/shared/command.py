@@ -25,7 +25,8 @@ def run_app(app: typer.Typer, arguments: list[str]) -> int:
         code: int = app(arguments, prog_name="detours", standalone_mode=False) or 0
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "detours"
-        print(f"{command}: {escape_control(error.format_message())} (see `{command} --help`)", file=sys.stderr)
+        message = error.format_message().replace(": Value error, ", ": ")  # of pydantic, which some releases use
+        print(f"{command}: {escape_control(message)} (see `{command} --help`)", file=sys.stderr)
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED

@@ -39,7 +39,7 @@ def read_graph(
     options |= {"columns": columns and columns.split(","), "sep": sep}
     with progress_bar(f"Reading {title(file)}", show=progress), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        graph = Graph.read(file, **options) if file != STANDARD_INPUT else _read_standard_input(options)
+        graph = Graph.read(file, **options) if file != STANDARD_INPUT else _read_standard_input(options, caught)
     # A shorter note replaces the library's warning about dropped edges.
     notes = [str(warning.message) for warning in caught if not issubclass(warning.category, DroppedEdgesWarning)]
     for note in (*notes, dropped_note(graph.dropped)):
@@ -62,20 +62,23 @@ def title(file: str) -> str:
     return "standard input" if file == STANDARD_INPUT else Path(file).name
 
 
-def _read_standard_input(options: dict[str, Any]) -> "Graph":
-    """Return the graph on standard input, an edge list unless a format is given."""
+def _read_standard_input(options: dict[str, Any], caught: list[warnings.WarningMessage]) -> "Graph":
+    """Return the graph on standard input, an edge list unless a format is given; warnings do not name the copy."""
     from detours.graph import Graph
 
     with TemporaryDirectory() as folder:  # some formats are read twice
-        copy = Path(folder) / "input"
+        copy = Path(folder) / "standard input"
         with open(copy, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
             _refuse_gzip(copy)
-            return Graph.read(copy, **options | {"format": options["format"] or "edgelist"})
+            graph = Graph.read(copy, **options | {"format": options["format"] or "edgelist"})
         except FileFormatError as error:
-            error.path = Path("standard input")
+            error.path = Path(copy.name)
             raise
+        for warning in caught:
+            warning.message = warning.category(str(warning.message).replace(str(copy), copy.name))
+        return graph
 
 
 def _refuse_gzip(copy: Path) -> None:

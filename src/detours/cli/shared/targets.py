@@ -19,12 +19,25 @@ def check_writable(path: Path) -> None:
     target = path.resolve()  # follow links: the file is replaced, not the link to it
     if target.is_dir():
         raise InputError(f"cannot write {path}: it is a folder; give the name of a file.")
-    if path.exists() and not path.is_file():  # it would be replaced by a file
-        raise InputError(f"cannot write {path}: it is a device, not a file; give another name.")
+    check_name(path)
     if not target.parent.is_dir():
         raise InputError(f"cannot write {path}: the folder {target.parent} does not exist; create it first.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InputError(f"cannot write {path}: the folder {target.parent} is not writable; give another one.")
+
+
+def check_name(path: Path) -> None:
+    """Raise `InputError` for a name that can be neither a new file nor a new folder.
+
+    >>> check_name(Path("-"))
+    Traceback (most recent call last):
+        ...
+    detours.errors.InputError: cannot write to standard output; give the name of a file or folder.
+    """
+    if str(path) == STANDARD_INPUT:
+        raise InputError("cannot write to standard output; give the name of a file or folder.")
+    if path.exists() and not path.is_file() and not path.is_dir():  # it would be replaced by a file
+        raise InputError(f"cannot write {path}: it is a device, not a file; give another name.")
 
 
 def check_different(what: str, inputs: Iterable[str | Path | None], *outputs: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""The engines by name. A new engine is registered here and nowhere else.
+"""The engines by name. A new engine is registered here; `on_disk/whole_graph.py` says how it counts in blocks.
 
 They are named instead of imported: the command line lists them before it loads anything that counts.
 """

@@ -55,6 +55,8 @@ def _prepare(
         engine = "search"
     if engine == "search":
         return SearchCount(cyclic, k)
+    if engine != "rows":
+        raise EngineError(f"engine={engine!r} cannot count in parts; raise memory_limit, or use engine='auto'")
     # A sum over ears at an arc takes at least two edges of a cycle of k + 1, so on arcs farther than ⌊(k - 1) / 2⌋
     # steps from a root it never enters a root's count: those are left out.
     reduced = cyclic.reduced

@@ -1,7 +1,7 @@
 """A count on a graph that fits in memory, divided into blocks that any process can run, in any order, more than once.
 
 To count in blocks with a new engine, write a class with the methods of `Blocks`, and add it to `IN_BLOCKS`, `describe`
-and `create_blocks`.
+and `create_blocks`; to count graphs larger than memory with it, to `_prepare` in `part_engine.py`, too.
 """
 
 from __future__ import annotations

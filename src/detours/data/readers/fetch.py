@@ -32,7 +32,7 @@ def cached(raw: str) -> Path | None:
 def how_to_get(name: str, fetcher: Fetcher | None) -> str:
     """Return how to get missing raw files, as the end of a sentence."""
     if fetcher is not None:
-        return "omit both root and DETOURS_DATA to have PyG fetch them"
+        return "give neither root (--root) nor DETOURS_DATA to have PyG fetch them"
     return f"take the GRAPHSAT.txt of {name} that its authors publish with their GNN-RNI code"
 
 

@@ -39,12 +39,12 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
 
     Args:
         dataset: A `Data` with a target `y` for every node, or a data set or list of `Data`, one with such a `y` or more
-            with one target each. Integers are classes, other numbers are regression targets, and rows of 0, 1 and NaN
-            (unknown) are several labels each. `x` and `edge_attr` are features of nodes and edges; a single column of
-            integers is taken as labels. The arcs of a `Data` with targets of nodes stay as they are, and training takes
-            them both ways unless directed=True (with which features of an edge may depend on its direction); all other
-            graphs are undirected. Masks of nodes are folds; the target
-            of a node in none of them may be a placeholder for unknown, such as -1 or NaN.
+            with one target each; of a `DataLoader`, its data set. Integers are classes, other numbers are regression
+            targets, and rows of 0, 1 and NaN (unknown) are several labels each. `x` and `edge_attr` are features of
+            nodes and edges; a single column of integers is taken as labels. The arcs of a `Data` with targets of nodes
+            stay as they are, and training takes them both ways unless directed=True (with which features of an edge may
+            depend on its direction); all other graphs are undirected. Masks of nodes are folds; the target of a node in
+            none of them may be a placeholder for unknown, such as -1 or NaN.
         name: The name of the data set.
         targets: Whether targets are required. With False, for data to predict on, `y` is empty if any target is missing
             or invalid, and masks are not read.
@@ -59,6 +59,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
     """
     if hasattr(dataset, "to_homogeneous"):
         raise InputError("A PyG HeteroData was given; call its to_homogeneous() first.")
+    if hasattr(dataset, "batch_sampler") and hasattr(dataset, "dataset"):
+        dataset = dataset.dataset  # a DataLoader may shuffle and drop graphs, but folds name those of its data set
     # the data sets of PyG also have the attributes of their graphs
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
     items = [dataset] if single else list(dataset) if isinstance(dataset, Iterable) else [None]

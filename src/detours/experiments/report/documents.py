@@ -35,6 +35,8 @@ NOTHING = "*There are no finished results yet.*\n"
 
 def update_document(path: Path, folder: Path) -> bool:
     """Rewrite the blocks of a Markdown file from a results folder, and return whether anything changed."""
+    if not path.is_file():
+        raise FileFormatError("there is no such file; give an existing page.", path)
     text = path.read_text("utf-8")
     if not BLOCK.search(text):
         raise FileFormatError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,6 +47,8 @@ def read(
         raise InputError("the name of a file is expected, but it is empty.")
     path = Path(path)
     if not os.path.exists(path):
+        if re.match(r"\w+:/", str(path)):  # Path has removed the second slash
+            raise InputError(f"{str(path).replace(':/', '://', 1)} is an address, not a file; download it first.")
         smiles = molecule.parse_smiles(str(path)) is not None
         hint = "; of a SMILES, give a .smi file or RDKit's molecule" * smiles
         raise FileFormatError(f"there is no such file{hint}.", path)
@@ -64,7 +67,7 @@ def read(
 def write(edges: EdgeList, path: str | os.PathLike[str], *, format: str | None = None) -> None:
     """Write an edge list that has every arc, in the given format or that of the file name."""
     path = Path(path)
-    _format(path, format).write(edges, path)
+    _format(path, format, writing=True).write(edges, path)
 
 
 def check_format(name: object) -> None:
@@ -73,15 +76,16 @@ def check_format(name: object) -> None:
     check_choice("format", name, FORMATS, hint=suggestion and f"; files that end in .{name} are {suggestion!r}")
 
 
-def _format(path: Path, name: str | None) -> Format:
+def _format(path: Path, name: str | None, *, writing: bool = False) -> Format:
     if name is not None:
         check_format(name)
         return FORMATS[name]
     given = ending(path)
     if given and given not in _BY_ENDING:
+        known = [each for each in _BY_ENDING if not (writing and each in molecule.ENDINGS)]
         raise FileFormatError(
-            f"the ending .{given} is unknown; it may be .{', .'.join(_BY_ENDING)}, each also with .gz. "
-            'With format="edgelist", a file with any ending is read as an edge list.',
+            f"the ending .{given} is unknown; it may be .{', .'.join(known)}, each also with .gz. With "
+            f'format="edgelist", a file with any ending is {"written" if writing else "read"} as an edge list.',
             path,
         )
     return FORMATS[_BY_ENDING[given] if given else "edgelist"]

@@ -93,9 +93,11 @@ def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:
         graph = parse(nx)
     except ParseError as error:
         raise FileFormatError(f"the {kind} is cut off or damaged ({error}).", path, error.position[0]) from None
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"the text is not UTF-8 ({error}); save the file as UTF-8.", path) from None
     except Exception as error:
         # On files of another kind the parsers raise KeyError, AttributeError, RecursionError and more.
-        reason = str(error) or type(error).__name__
+        reason = f"KeyError: {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
         raise FileFormatError(f"this cannot be read as {kind} ({reason}).", path) from None
     try:
         return _with_names(graph, nx)
@@ -227,7 +229,8 @@ def write_graphml(edges: EdgeList, path: Path) -> None:
 
 def write_gml(edges: EdgeList, path: Path) -> None:
     """Write a GML file."""
-    _write(edges, path, lambda nx, graph, file: nx.write_gml(graph, file, stringizer=str))
+    # NetworkX writes tuples and some floats in its own way, whatever the stringizer
+    _write(edges, path, lambda nx, graph, file: nx.write_gml(nx.relabel_nodes(graph, str), file))
 
 
 def write_gexf(edges: EdgeList, path: Path) -> None:

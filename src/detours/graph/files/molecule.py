@@ -9,9 +9,11 @@ from typing import Any, NoReturn
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.convert import NUMBER, from_molecule, library
 from detours.graph.edges import EdgeList
-from detours.graph.files.shared.format import Format
+from detours.graph.files.shared.format import Format, ending
 from detours.graph.files.shared.source import read_text
 
+SMILES = ("smi", "smiles")
+ENDINGS = ("sdf", "mol", *SMILES)
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
 """The line that ends a molecule in an SDF file."""
 
@@ -38,8 +40,9 @@ def read_molecule(path: Path) -> Any:
 
 def _is_smiles(path: Path, text: str) -> bool:
     """Whether a file holds SMILES, by its name or, on standard input, its text: MOL blocks state their version."""
-    endings = "".join(path.suffixes).lower()
-    return ".smi" in endings or not (".sdf" in endings or ".mol" in endings or "V2000" in text or "V3000" in text)
+    if ending(path) in ENDINGS:
+        return ending(path) in SMILES
+    return "V2000" not in text and "V3000" not in text
 
 
 def _without_hydrogens(block: str) -> Any | None:
@@ -79,4 +82,4 @@ def _rdkit() -> Any:
     return chem
 
 
-FORMAT = Format(("sdf", "mol", "smi", "smiles"), _read, _write)
+FORMAT = Format(ENDINGS, _read, _write)

@@ -18,7 +18,7 @@ from detours.wl.nodes.sort_numba import sort_row
 
 @dataclass
 class HistogramBase:
-    """Histograms of colours; for the methods see `blocks.Base`."""
+    """Histograms of colours; for the methods see `blocks.BaseKernel`."""
 
     widths: list[int] = field(default_factory=list)
     fitted: list[Block] = field(default_factory=list)

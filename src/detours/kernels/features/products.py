@@ -35,7 +35,7 @@ def by_column(columns: int, entries: int, entry_column: Int32) -> tuple[Int64, I
 def multiply(
     starts: Int64, order: Int32, graph: Int32, count: Int64, factor: Int64, mode: int, split: int, gram: Any
 ) -> None:
-    """Add the products of all entries in the same column, scaled the factor of the column, to `gram`.
+    """Add the products of all entries in the same column, scaled by the factor of the column, to `gram`.
 
     The entries of a column are in the order of their graphs. SQUARE fills the lower triangle; ACROSS multiplies the
     graphs from `split` on with those before.

@@ -52,7 +52,7 @@ class Fitted:
 
 @dataclass
 class TripleBase:
-    """Counts of (colour, colour, distance); for the methods see `blocks.Base`."""
+    """Counts of (colour, colour, distance); for the methods see `blocks.BaseKernel`."""
 
     memory_limit: int
     columns: list[Columns] = field(default_factory=list)

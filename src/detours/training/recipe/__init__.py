@@ -1,9 +1,8 @@
 """Everything that defines a training run: `Recipe` has the settings, `recipe` creates one from a preset."""
 
-from detours.choices import Backbone, Level
+from detours.choices import DROPOUTS, Backbone, Level
 from detours.training.recipe.choices import LOWER_IS_BETTER, METRICS, MODELS, RANKED, Model, merit
 from detours.training.recipe.definition import (
-    DROPOUTS,
     Recipe,
     as_before,
     checked,

@@ -1,7 +1,7 @@
 """Everything that defines a training run: the network, its inputs, how it is trained, and the fold.
 
 `Recipe` is the only definition of every setting: name, type, documentation, allowed values, and the value in each
-preset. A new setting is one line there, which `detours train --set` and recipe files use, too.
+preset. A new setting is a field there, which `detours train --set` and recipe files use, too.
 """
 # ruff: noqa: RUF009  (`setting` returns a dataclass field, not a default)
 
@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from detours.choices import Backbone, Decoder, Directions, Encoder, Head, Jump, Level, Norm, PoolOf
+from detours.choices import DROPOUTS, Backbone, Decoder, Directions, Encoder, Head, Jump, Level, Norm, PoolOf
 from detours.errors import InputError, short_repr
 from detours.training.recipe.choices import (
     METRICS,
@@ -50,9 +50,6 @@ OTHER_CODE = tuple(
     )
 )
 """The recipe is in the key itself; the others manage runs and results, or explain errors."""
-
-DROPOUTS = ("dropout", "input_dropout", "layer_dropout")
-"""Settings that draw random bits in training, unless they are 0."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from detours.data import GraphSet
 from detours.errors import InputError
 from detours.training.loop import PER_REPLICA
 from detours.training.recipe import DROPOUTS, MODELS, Recipe, recipe, settings, shipped_recipe
+from detours.training.recipe.idle import idle
 from detours.training.search.space import Domains, Space
 
 ATTEMPTS = 1_000
@@ -209,29 +210,14 @@ class Draws:
         preset = complete.get("preset", "ours")
         neutral = {name: each.default(preset, self.data.level) for name, each in settings().items()}
         base = neutral | (shipped_recipe(self.data.name, model) if preset == "ours" else {})
-        for name in self._idle(base | complete) - fixed.keys():
+        unused = idle({"task": self.data.task, **base, **complete})
+        unused |= set() if self._directed else {"directed", "directions"}
+        for name in unused - fixed.keys():
             complete.pop(name, None)
             if base[name] != neutral[name]:
                 complete[name] = neutral[name]
         self.recipe(complete)
         return complete
-
-    def _idle(self, values: Mapping[str, Any]) -> set[str]:
-        """Return the settings that have no effect given the others."""
-        idle = set()
-        if not values["layers"]:
-            idle |= {"layer_dropout", "gate"}
-        if values["encoder"] != "hops":
-            idle |= {"hops", "hop_den"}
-        if values["model"] != "mdnn":
-            idle.add("hop_den")
-        if not self._directed:
-            idle |= {"directed", "directions"}
-        elif not values["directed"]:
-            idle.add("directions")
-        if values["pool_of"] == "logits" and "+" in values["pool"]:
-            idle.add("pool")
-        return idle
 
     def recipe(self, settings: Mapping[str, Any]) -> Recipe:
         """Return the recipe of some settings for the data and its task."""

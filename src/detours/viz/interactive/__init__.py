@@ -18,6 +18,7 @@ from detours.counting.count import count
 from detours.counting.result import Detours
 from detours.errors import InputError, short_repr
 from detours.graph import Graph
+from detours.graph.pairs import is_of_library
 from detours.viz.interactive.assemble import assemble
 from detours.viz.interactive.content import Molecule, add_colours, compare_sentence, describe_graph
 from detours.viz.interactive.molecules import drawing_of
@@ -108,6 +109,8 @@ def page(
     Page(... kB; save(path) writes it, open() opens it in a browser)
     """
     given = list(graphs) if _is_pair(graphs) else [graphs]
+    if isinstance(graphs, tuple | list) and len(graphs) > 2 and all(map(_is_graph, graphs)):
+        raise InputError(f"graphs must be one graph or two, but {len(graphs)} are given.")
     titles = list(names) if names is not None else ["graph"] if len(given) == 1 else ["first graph", "second graph"]
     if len(titles) != len(given):
         raise InputError(f"names has {len(titles)} names for {len(given)} graph{'s' * (len(given) != 1)}")
@@ -185,6 +188,10 @@ def _nodes(result: Detours, around: Sequence[Any] | None, graphs: int) -> list[i
     if graphs > 1:
         raise InputError("around is for the page of one graph, but two were given.")
     return list(dict.fromkeys(result.graph.node(name) for name in around))
+
+
+def _is_graph(item: Any) -> bool:
+    return isinstance(item, Detours | Graph | str) or is_of_library(item)
 
 
 def _is_pair(given: Any) -> bool:

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32
-from detours.checks import check_integer, parse_bytes
+from detours.checks import check_integer, parse_bytes, readable_bytes
 from detours.errors import InputError
 from detours.graph import Graph
 from detours.wl.options import check_graphs, check_rounds
@@ -52,7 +52,7 @@ __all__ = [
     "tuple_size_counts",
 ]
 
-DEFAULT_MEMORY = 8_000_000_000
+DEFAULT_MEMORY = 8 * 2**30
 """Bytes a refinement may take by default."""
 
 _MOST_TUPLES = 2**31 - 1  # colours are int32
@@ -91,11 +91,6 @@ class TupleColors:
         """Pairs (size, number of colour classes of that size), by size."""
         sizes, counts = size_counts(self._faces, self.dim, self.stable)
         return tuple(zip(sizes.tolist(), counts.tolist(), strict=True))
-
-    @property
-    def class_sizes(self) -> tuple[int, ...]:
-        """The sizes of all colour classes, ascending."""
-        return tuple(np.repeat(*size_counts(self._faces, self.dim, self.stable)).tolist())
 
     def __repr__(self) -> str:
         nodes = _several(self.graph.num_nodes, "node")
@@ -257,8 +252,9 @@ def _check_size(num_nodes: int, dim: int, folklore: bool, limited: bool, limit: 
         else:
             too_many = middle
     raise InputError(
-        f"{_name(dim, folklore)} on {num_nodes:,} nodes may need {needed / 1e9:,.1f} GB, more than memory_limit = "
-        f"{limit / 1e9:,.1f} GB, in which graphs of up to {fits:,} nodes fit; raise memory_limit or use a smaller dim."
+        f"{_name(dim, folklore)} on {num_nodes:,} nodes may need {readable_bytes(needed)}, more than memory_limit = "
+        f"{readable_bytes(limit)}, in which graphs of up to {fits:,} nodes fit; raise memory_limit or use a smaller "
+        "dim."
     )
 
 

@@ -176,7 +176,10 @@ def _refusal(text: bytes) -> str:
                 "makes them all names."
             )
         if field.startswith(b"-"):
-            return f"the node id {field.decode()} is negative; ids must be 0 or larger."
+            return (
+                f"the node id {field.decode()} is negative; ids must be 0 or larger, unless columns=(1, 2) makes them "
+                "all names."
+            )
         if id_of(field) > MAX_ID:
             return (
                 f"the node id {quoted(field)[1:-1]} is too large; ids must be at most {MAX_ID}, but with "
