@@ -69,7 +69,7 @@ class FileFormatError(InputError):
 
 
 class BudgetExceeded(DetoursError):
-    """A limit set by the caller was reached; `found` holds the results so far, `reason` names the limit.
+    """A limit set by the caller was exceeded; `found` holds the results so far, `reason` names the limit.
 
     >>> import detours
     >>> try:

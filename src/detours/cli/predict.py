@@ -48,9 +48,9 @@ def predict(
 
     \b
     Examples:
-      detours predict models/rings-mdnn-gin-0123456789ab-k4-seed0-fold0.pt a.g6 b.edgelist
-      detours predict models/MUTAG-mdnn-gin-0123456789ab-k4-seed0-fold0.pt --data MUTAG --root raw --out classes.csv
-      detours predict models/mine-mdnn-gin-0123456789ab-k4-seed0-fold0.pt --data new.pt --json
+      detours predict models/rings-mdnn-gin-0123456789ab-01234567-k4-seed0-fold0.pt a.g6 b.edgelist
+      detours predict models/MUTAG-mdnn-gin-0123456789ab-01234567-k4-seed0-fold0.pt --data MUTAG --out classes.csv
+      detours predict models/mine-mdnn-gin-0123456789ab-01234567-k4-seed0-fold0.pt --data new.pt --json
     """
     check_installed()
     if sum(map(bool, (files, data, data_file))) != 1:

@@ -31,7 +31,7 @@ def check_size(graph: Graph, k: int, otherwise: str = "") -> None:
 def within_budget(
     batches: Iterable[Iterable[Item]], what: str, argument: str, most: int | None, time_limit: float | None
 ) -> Iterator[Item]:
-    """Return an iterator over the items of all batches, which raises `BudgetExceeded` when a limit is reached.
+    """Return an iterator over the items of all batches, which raises `BudgetExceeded` when a limit is exceeded.
 
     Args:
         batches: The items, some at a time; the time is checked after each batch.
