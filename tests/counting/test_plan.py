@@ -124,6 +124,13 @@ def test_a_sample_goes_on_where_the_best_engine_takes_long() -> None:
     assert np.array_equal(detours.count(small, 4, engine="search").edge, detours.count(small, 4, engine="rows").edge)
 
 
+def test_a_sample_does_not_miss_a_small_dense_part() -> None:
+    """A search of the clique alone takes seconds, but one in a thousand nodes is in it."""
+    mesh = nx.convert_node_labels_to_integers(nx.grid_2d_graph(170, 170))
+    assert detours.explain(mesh, 6).engine == "search"
+    assert detours.explain(nx.disjoint_union(mesh, nx.complete_graph(30)), 6).engine == "rows"
+
+
 def test_more_threads_than_work_are_not_started() -> None:
     assert detours.count(nx.cycle_graph(5), 5, n_jobs=10_000).cycles[5] == 1
 

@@ -121,21 +121,22 @@ def make_plan(
     known: list[Engine] | None = None,
     compare_all: bool = False,
     fewer_threads: bool = True,
+    patience: float = 0.0,
 ) -> Plan:
     """Choose the engine that is expected to be fastest among those that fit into memory.
 
     ``known`` are the engines to choose from, by default all `engines`. With ``compare_all`` the plan also has the
     estimates of the other engines. With ``fewer_threads`` it has fewer than ``n_jobs`` threads if only that fits into
-    memory.
+    memory. ``patience`` are seconds for finding out a time that would stay unknown.
     """
     device = check_device(device)
     eligible = _engines_for(engine, k, device, engines(device) if known is None else known)
     jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
     task = Task(cyclic, k, jobs, limit, device)
-    plan = _choose(eligible, task, compare_all) if cyclic.num_arcs else _nothing_to_count(task)
+    plan = _choose(eligible, task, compare_all, patience) if cyclic.num_arcs else _nothing_to_count(task)
     while limit is not None and plan.bytes > limit and fewer_threads and task.n_jobs > 1 and cyclic.num_arcs:
         task = replace(task, n_jobs=task.n_jobs // 2)
-        plan = _choose(eligible, task, compare_all)
+        plan = _choose(eligible, task, compare_all, patience)
     if limit is not None and plan.bytes > limit:
         raise EngineError(
             f"counting up to k = {k} needs about {readable_bytes(plan.bytes)}"
@@ -161,19 +162,25 @@ def _engines_for(name: str, k: int, device: str | None, known: list[Engine]) -> 
     return [chosen]
 
 
-def _choose(eligible: list[Engine], task: Task, compare_all: bool) -> Plan:
+def _choose(eligible: list[Engine], task: Task, compare_all: bool, patience: float) -> Plan:
     """Compare estimates, starting with the engine that may be fastest, until no other can be faster."""
     compared: list[Candidate] = []
-    others: list[Candidate] = []
+    skipped: list[Engine] = []
     for lower_bound, engine in sorted(((each.least_seconds(task), each) for each in eligible), key=itemgetter(0)):
         if min((each.seconds for each in compared if each.fits), default=inf) > max(ENOUGH, lower_bound):
             compared.append(_candidate(engine, task))
-        elif compare_all:
-            others.append(_candidate(engine, task))
+        else:
+            skipped.append(engine)
     chosen = _best(compared)
-    if chosen.seconds < inf:  # a small share of it, to learn whether an engine of unknown time is faster
-        compared = [_looked_at_longer(each, SHARE_OF_TIME * chosen.seconds) for each in compared]
+    if chosen.seconds < inf:  # a small share of it, to learn whether another engine is faster after all
+        allowed = SHARE_OF_TIME * chosen.seconds
+        cheap = [each for each in skipped if each.planning_seconds(task) < allowed]
+        skipped = [each for each in skipped if each not in cheap]
+        compared = [_looked_at_longer(each, allowed) for each in (*compared, *(_candidate(e, task) for e in cheap))]
         chosen = _best(compared)
+    elif patience:
+        chosen = _looked_at_longer(chosen, patience)
+    others = [_candidate(each, task) for each in skipped] if compare_all else []
     assert chosen.estimate is not None
     lines = (str(each) for each in (*compared, *others) if each is not chosen) if compare_all else ()
     estimate = replace(chosen.estimate, longer=None)

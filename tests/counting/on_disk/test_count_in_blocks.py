@@ -170,7 +170,7 @@ def test_a_disk_that_is_full_when_the_counts_are_written(tmp_path: Path, monkeyp
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(in_blocks, "new_array", fill_up)
-    with pytest.raises(InputError, match=r"the disk of .*out is full; finished blocks are kept"):
+    with pytest.raises(InputError, match=r"the disk of .*out is full; make room .*: finished blocks are kept"):
         detours.count(sparse(), 4, out=tmp_path / "out")
     monkeypatch.undo()
     result = detours.count(sparse(), 4, out=tmp_path / "out")

@@ -85,7 +85,7 @@ def test_a_full_disk_is_an_error_and_finished_blocks_are_kept(tmp_path: Path, mo
         save(*args)
 
     monkeypatch.setattr("detours.counting.on_disk.job.np.savez", fill_up)
-    with pytest.raises(InputError, match=r"^the disk of .*out is full; finished blocks are kept: make room and run"):
+    with pytest.raises(InputError, match=r"^the disk of .*out is full; make room and run the same count again: fin"):
         detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000)
     monkeypatch.undo()
     result = detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000)

@@ -91,7 +91,7 @@ PROVOKED = {
     "a worker finds another graph at": "test_worker.py::test_workers_refuse_another_version_and_another_graph",
     "cannot be seen from here": "test_trust.py::test_a_worker_that_cannot_see_the_folder_is_an_error",
     "a block ended several workers": "test_cluster.py::test_a_block_that_kills_its_workers_is_an_error",
-    "is full; finished blocks are kept": "test_job.py::",
+    "is full; make room and run the same count again: finished blocks are kept in a ": "test_job.py::",
     "holds a count of another graph": "test_job.py::",
     "this is a folder, not a file": "test_job.py::",
     "was damaged and is removed": "test_job.py::",

@@ -116,6 +116,6 @@ def test_a_block_that_is_run_again_is_not_counted_twice(engine: str, kind: str, 
     blocks = getattr(whole, kind)
     run = blocks.run
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "run", lambda self, stage, block: (run(self, stage, block), run(self, stage, block))[1])
+        patch.setattr(blocks, "run", lambda self, *given: (run(self, *given), run(self, *given))[1])
         found = detours.count(sparse(), 4, engine=engine, out=tmp_path / "out")
     assert_same(found, detours.count(sparse(), 4))

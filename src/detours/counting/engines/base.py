@@ -20,6 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,6 +107,10 @@ class Engine(ABC):
         so far.
         """
         return 0.0
+
+    def planning_seconds(self, task: Task) -> float:
+        """Return the time of `estimate` if it is worth making in spite of a high `least_seconds`; infinity if not."""
+        return inf
 
     @abstractmethod
     def estimate(self, task: Task) -> Estimate:

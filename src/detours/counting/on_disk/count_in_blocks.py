@@ -242,7 +242,7 @@ def _run_in_threads(runner: BlockRunner, stage: int, missing: list[int], n_jobs:
                 return not stop[0]
 
             if not stop[0]:
-                runner.run(stage, block, report_share)
+                runner.run(stage, block, report_share, stop)
                 shares[block] = 1.0
 
     if missing:

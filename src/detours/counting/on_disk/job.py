@@ -199,7 +199,8 @@ def writing(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise InputError(
-                f"the disk of {folder} is full; finished blocks are kept: make room and run the same count again."
+                f"the disk of {folder} is full; make room and run the same count again: finished blocks are kept in a "
+                "folder given as out=."
             ) from None
         raise InputError(f"{folder} cannot be written ({error.strerror or error}).") from None
 

@@ -21,7 +21,7 @@ from detours.counting.engines.rows.cost import work_of_blocks
 from detours.counting.engines.rows.evaluate import RowCount, RunningPass, Scratch
 from detours.counting.engines.rows.graph import Layout
 from detours.counting.engines.search.count import SearchCount, Worker
-from detours.counting.engines.threads import one_blas_thread
+from detours.counting.engines.threads import Stop, one_blas_thread
 from detours.counting.on_disk.job import Arrays, check_cuts
 from detours.counting.plan import Plan, engines, make_plan
 from detours.counting.shrink.cyclic_part import Cyclic
@@ -47,8 +47,8 @@ class Blocks(Protocol):
 
     stages: list[int]
 
-    def run(self, stage: int, block: int) -> Arrays:
-        """Run a block and return its result."""
+    def run(self, stage: int, block: int, stop: Stop) -> Arrays:
+        """Run a block and return its result, which is not used if ``stop[0]`` is set meanwhile: then it should end."""
 
     def load(self, stage: int, block: int, result: Arrays) -> None:
         """Load the result of a block; raise `ValueError` or `IndexError` if it is not valid."""
@@ -62,7 +62,9 @@ def plan_blocks(cyclic: Cyclic, k: int, *, engine: str, **options: Any) -> Plan:
     known = engines()
     if engine not in IN_BLOCKS and engine in (each.name for each in known):
         raise _without_blocks(engine)
-    return make_plan(cyclic, k, engine=engine, known=[each for each in known if each.name in IN_BLOCKS], **options)
+    known = [each for each in known if each.name in IN_BLOCKS]
+    # the number of blocks depends on the time
+    return make_plan(cyclic, k, engine=engine, known=known, patience=BLOCK_SECONDS, **options)
 
 
 def _without_blocks(engine: str) -> EngineError:
@@ -157,7 +159,7 @@ class RowBlocks:
         ears = np.array(sorted(self.count.program.passes[stage].readings))
         return np.ix_(ears, self.arcs[first:last])
 
-    def run(self, stage: int, block: int) -> Arrays:
+    def run(self, stage: int, block: int, stop: Stop) -> Arrays:
         with self.lock:
             if stage not in self.running:
                 self.running, self.idle = {stage: self.count.start(stage)}, []
@@ -165,7 +167,7 @@ class RowBlocks:
             scratch = idle.pop() if idle else running.scratch()
         index = self.index(stage, block)
         self.count.ear_values[index] = 0  # a cluster may run a block twice, and sums are accumulated
-        running.run(scratch, *self.roots(stage, block), np.zeros(1, np.int64))
+        running.run(scratch, *self.roots(stage, block), stop)
         idle.append(scratch)
         return (self.count.ear_values[index],)
 
@@ -199,9 +201,9 @@ class SearchBlocks:
         self.search, self.stages = search, stages
         self.total: Worker | None = None
 
-    def run(self, stage: int, block: int) -> Arrays:
+    def run(self, stage: int, block: int, stop: Stop) -> Arrays:
         worker, roots, blocks = Worker(self.search), self.search.num_roots, self.stages[0]
-        worker.run(block * roots // blocks, (block + 1) * roots // blocks, np.zeros(1, np.int64))
+        worker.run(block * roots // blocks, (block + 1) * roots // blocks, stop)
         result: list[Int64] = [np.array([worker.steps])]
         for counts in worker.counts.values():
             rows = np.flatnonzero(counts.any(axis=1))
@@ -239,11 +241,11 @@ class DenseBlocks:
         first, last = reduced.indptr[reduced.block_ptr[blocks]], reduced.indptr[reduced.block_ptr[blocks + 1]]
         return np.concatenate([reduced.arc[start:stop] for start, stop in zip(first, last, strict=True)])
 
-    def run(self, stage: int, block: int) -> Arrays:
+    def run(self, stage: int, block: int, stop: Stop) -> Arrays:
         arcs = self.arcs(block)
         tally = Tally.new(int(arcs.max()) + 1, self.count.k, self.count.reduced.directed)
         with one_blas_thread():
-            self.count.count_bundle(self.count.bundles[block], tally, np.zeros(1, np.int64))
+            self.count.count_bundle(self.count.bundles[block], tally, stop)
         return tuple(counts[arcs] for counts in tally if counts is not None)
 
     def load(self, stage: int, block: int, result: Arrays) -> None:

@@ -6,8 +6,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from detours import __version__
 from detours.counting.engines.base import Tally
+from detours.counting.engines.threads import Stop
 from detours.counting.finished import MANIFEST
 from detours.counting.on_disk.job import FORM, Job, reverse_folder
 from detours.counting.on_disk.parts import Parts, Report
@@ -26,16 +29,31 @@ class BlockRunner:
         self._blocks: Blocks | Parts | None = None
         self._loaded = 0  # the number of stages whose results the engine has loaded
         self._lock = Lock()
+        self._running: dict[tuple[int, int], Lock] = {}
 
-    def run(self, stage: int, block: int, report: Report = lambda share: True) -> None:
-        """Run a block and save its result, unless it is saved already; stop early if the report says so."""
-        if not self.job.has(stage, block):
-            blocks = self.prepare(stage)
+    def run(self, stage: int, block: int, report: Report = lambda share: True, stop: Stop | None = None) -> None:
+        """Run a block and save its result, unless it is saved already.
+
+        Stop early, and save nothing, if the report says so or ``stop[0]`` is set. A block that another thread is
+        running is waited for: after a client was lost, its tasks may go on beside those of the next one.
+        """
+        stop = np.zeros(1, np.int64) if stop is None else stop
+        if self.job.has(stage, block):
+            return
+        blocks = self.prepare(stage)
+        with self._alone(stage, block):
+            if self.job.has(stage, block):
+                return
             self.job.mark_started(stage, block)
-            if not isinstance(blocks, Parts):
-                self.job.save(stage, block, blocks.run(stage, block))
-            elif (counts := blocks.run(self.job, block, report)) is not None:
+            counts = (
+                blocks.run(self.job, block, report) if isinstance(blocks, Parts) else blocks.run(stage, block, stop)
+            )
+            if counts is not None and not stop[0]:
                 self.job.save(stage, block, counts)
+
+    def _alone(self, stage: int, block: int) -> Lock:
+        """Return the lock of a block: engines accumulate its result in memory that all threads share."""
+        return self._running.setdefault((stage, block), Lock())
 
     def prepare(self, stage: int) -> Blocks | Parts:
         """Return the blocks of an engine that has loaded the results of all earlier stages."""
@@ -47,7 +65,8 @@ class BlockRunner:
                 for block in range(self.job.stages[self._loaded]):
                     result = self.job.load(self._loaded, block)
                     try:
-                        self._blocks.load(self._loaded, block, result)
+                        with self._alone(self._loaded, block):
+                            self._blocks.load(self._loaded, block, result)
                     except (ValueError, IndexError, TypeError):
                         raise self.job.damaged(self._loaded, block) from None
                 self._loaded += 1

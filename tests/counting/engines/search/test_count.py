@@ -292,6 +292,15 @@ def test_estimate_of_a_hopeless_search_is_fast_and_incomplete() -> None:
     assert estimate.steps > 60 * 100_000 / 64
 
 
+def test_a_root_that_is_drawn_often_is_searched_once() -> None:
+    hub = nx.star_graph(2000)
+    hub.add_edges_from((node, node + 1) for node in range(1, 2000, 2))
+    hub.add_edges_from((node, node + 1) for node in range(2, 2000, 4))
+    search = SearchCount(Cyclic(*csr(hub)), 5)
+    ((_, steps_of_root, share, drawn),) = Sample(search, 64)._parts
+    assert drawn.sum() == 64 > len(drawn) == len(steps_of_root) == len(share) and drawn.max() > 5
+
+
 def test_a_sample_goes_on_where_it_was() -> None:
     cyclic = Cyclic(*csr(nx.convert_node_labels_to_integers(nx.grid_2d_graph(60, 60))))
     sample = Sample(SearchCount(cyclic, 7), 64)

@@ -13,6 +13,7 @@ import numpy as np
 
 from detours.arrays import Float64, Int64, read_only
 from detours.counting.engines.base import Tally
+from detours.counting.engines.overflow import walks_from
 from detours.counting.engines.search import loops_numba as loops
 from detours.counting.engines.search.loops_numba import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space
 from detours.counting.engines.threads import Progress, Stop, run_ranges
@@ -23,6 +24,7 @@ from detours.errors import EngineError
 
 FEWEST_ROOTS = 32  # completed roots that suffice for an estimate
 GOLDEN = (5**0.5 - 1) / 2  # its first n multiples modulo 1 are spread evenly, for any n
+LONGEST_WALK = 16  # steps of the walks by which the roots of a sample are drawn
 STEPS = 2**22  # steps of the search between two checks of `stop`: a few hundredths of a second
 
 
@@ -181,32 +183,44 @@ def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
 class Sample:
     """A search from some roots, to estimate the steps of the whole; the same on every machine.
 
-    Roots are drawn by degree, evenly spaced, so that hubs are not missed. Where the sample is cut short, only the roots
-    searched until then count, which are spread just as evenly.
+    A third of the roots is drawn by degree, so that hubs are not missed, a third by the walks of half the length, so
+    that a small dense part of a large graph is not, and a third evenly. A root is searched once, and counts as often as
+    it was drawn. Where the sample is cut short, only the roots searched until then count, which are spread just as
+    evenly.
     """
 
     def __init__(self, search: SearchCount, size: int):
-        self._parts: list[tuple[Worker, Int64, Float64]] = []
-        nodes = search.num_nodes
+        self._parts: list[tuple[Worker, Int64, Float64, Int64]] = []
         for mode, graph in search.graphs.items():
-            roots, share = np.arange(nodes), np.full(nodes, 1 / max(1, nodes))
-            if size < nodes:
-                degree = np.diff(graph.first_ptr)
-                chance = (degree / max(1, degree.sum()) + 1 / nodes) / 2
-                cumulative = np.cumsum(chance)
-                points = (np.arange(size) * GOLDEN % 1 + 0.5 / size) % 1
-                roots = np.minimum(np.searchsorted(cumulative, points * cumulative[-1]), nodes - 1)
-                share = chance[roots]
+            roots, share, drawn = _draw(graph, search, size)
             worker = Worker(search)
-            self._parts.append((worker, worker.enqueue(mode, roots), share))
+            self._parts.append((worker, worker.enqueue(mode, roots), share, drawn))
 
     def steps(self, limit: int) -> Steps:
         """Go on until the sample has had ``limit`` steps per mode, and estimate the steps of the search."""
         total, complete = 0.0, True
-        for worker, steps_of_root, share in self._parts:
+        for worker, steps_of_root, share, drawn in self._parts:
             while worker.pending and worker.steps < limit:
                 worker.advance(min(limit - worker.steps, STEPS))
-            num_searched = max(1, int(np.count_nonzero(steps_of_root)))
+            num_searched = max(1, int(drawn[steps_of_root > 0].sum()))
             complete = complete and (not worker.pending or num_searched > FEWEST_ROOTS)
-            total += float((steps_of_root / share).sum()) / num_searched
+            total += float((drawn * steps_of_root / share).sum()) / num_searched
         return Steps(total, complete)
+
+
+def _draw(graph: Graph, search: SearchCount, size: int) -> tuple[Int64, Float64, Int64]:
+    """Return the roots of a sample in the order in which they were first drawn, their chances, and how often they were
+    drawn; all roots if there are not more than ``size``."""
+    nodes = search.num_nodes
+    if size >= nodes:
+        return np.arange(nodes), np.full(nodes, 1 / max(1, nodes)), np.ones(nodes, np.int64)
+    steps = max(1, min(search.longest // 2, LONGEST_WALK))
+    walks = walks_from(graph.first_ptr, graph.first, steps, search.cyclic.directed)[-1]
+    degree = np.diff(graph.first_ptr)
+    chance = (degree / max(1, degree.sum()) + walks / max(1.0, walks.sum()) + 1 / nodes) / 3
+    cumulative = np.cumsum(chance)
+    points = (np.arange(size) * GOLDEN % 1 + 0.5 / size) % 1
+    draws = np.minimum(np.searchsorted(cumulative, points * cumulative[-1]), nodes - 1)
+    roots, first, drawn = np.unique(draws, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return roots[order], chance[roots[order]], drawn[order]
