@@ -76,22 +76,31 @@ def run_all(store: Store, runs: Sequence[Run], place: Resources | None = None) -
     missing = [run for stack in stacks for run in stack]
     for folder in {run.path.parent for run in missing} | {run.model.parent for run in missing if run.model is not None}:
         make_folder(folder)
-    if (jobs := min(place.jobs, len(stacks))) > 1:
+    if diverged := " ".join(filter(None, _train_stacks(store, stacks, place))):
+        raise Diverged(diverged)
+    _discard_leftovers(store, unique, place)
+    cells = [finished(store, run) for run in runs]
+    return [cell for cell in cells if cell is not None]
+
+
+def _train_stacks(store: Store, stacks: Sequence[list[Run]], place: Resources) -> list[str | None]:
+    """Train stacks one after the other, or several at once, and return the messages about diverged runs."""
+    jobs = min(place.jobs, len(stacks))
+    if jobs > 1:
         tasks = [(jobs, store, stack, _device_of(place.device, index)) for index, stack in enumerate(stacks)]
-        sentences = run_in_processes(_train_on_share, tasks, jobs)
-    else:
-        sentences = [_train_stack(store, stack, place.device, place.devices, place.deadline) for stack in stacks]
-    if any(sentences):
-        raise Diverged(" ".join(filter(None, sentences)))
+        return run_in_processes(_train_on_share, tasks, jobs)
+    return [_train_stack(store, stack, place.device, place.devices, place.deadline) for stack in stacks]
+
+
+def _discard_leftovers(store: Store, runs: Sequence[Run], place: Resources) -> None:
+    """Remove checkpoints of finished runs, which a kill between the results and this has left."""
     with suppress(OSError):  # in a read-only folder they stay
-        for stack in stacks_of(unique, place):  # left by a kill between the results and this
+        for stack in stacks_of(runs, place):
             with _locked(stack) as busy:
                 if busy is None and not _checkpoint(stack).contents()[0]:  # damaged or incomplete
                     _checkpoint(stack).discard()
-        for folder in {run.path.parent for run in unique}:
+        for folder in {run.path.parent for run in runs}:
             _discard_obsolete(store, folder)
-    cells = [finished(store, run) for run in runs]
-    return [cell for cell in cells if cell is not None]
 
 
 def stacks_of(runs: Sequence[Run], place: Resources) -> list[list[Run]]:

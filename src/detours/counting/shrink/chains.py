@@ -71,45 +71,63 @@ def _trace(
     Writes the chain of each arc that has one, and the length, head and tail of each chain; for a ring, head and tail
     are equal. Returns the numbers of nodes and chains. ``label`` is scratch space, -1 everywhere on entry.
     """
-    order, entry, degree, block = forest.order, forest.entry, forest.degree, forest.block
+    order, degree = forest.order, forest.degree
     nodes, chains = 0, 0
-    for i in range(len(order)):
-        if degree[order[i]] > 2:
-            label[order[i]] = nodes
+    for u in order:
+        if degree[u] > 2:
+            label[u] = nodes
             nodes += 1
     for ring in range(2):
-        for i in range(len(order)):
-            u = order[i]
-            if degree[u] < 2 or (label[u] != -1 if ring else label[u] < 0):
+        for u in order:
+            starts_here = label[u] == -1 if ring else label[u] >= 0
+            if degree[u] < 2 or not starts_here:
                 continue
-            for first_arc in range(indptr[u], indptr[u + 1]):
-                v = indices[first_arc]
-                if chain_of_arc[first_arc] >= 0 or not _on_cycle(entry, block, u, v):
-                    continue
-                chain_of_arc[first_arc] = chains
-                previous, edges = u, 1
-                while v != u and label[v] < 0:
-                    label[v] = INNER
-                    next_arc = first_arc
-                    for p in range(indptr[v], indptr[v + 1]):
-                        if indices[p] == previous:
-                            chain_of_arc[p] = chains
-                        elif _on_cycle(entry, block, v, indices[p]):
-                            next_arc = p
-                    chain_of_arc[next_arc] = chains
-                    edges += 1
-                    previous, v = v, indices[next_arc]
-                low, high = indptr[v], indptr[v + 1]
-                while high - low > 1:
-                    mid = (low + high) >> 1
-                    if indices[mid] <= previous:
-                        low = mid
-                    else:
-                        high = mid
-                chain_of_arc[low] = chains
-                length[chains], head[chains], tail[chains] = edges, label[u], label[v]
-                chains += 1
+            for arc in range(indptr[u], indptr[u + 1]):
+                if chain_of_arc[arc] < 0 and _on_cycle(forest.entry, forest.block, u, indices[arc]):
+                    end, edges = _follow(indptr, indices, forest, chain_of_arc, label, u, arc, chains)
+                    length[chains], head[chains], tail[chains] = edges, label[u], label[end]
+                    chains += 1
     return nodes, chains
+
+
+@compiled
+def _follow(
+    indptr: Int64,
+    indices: Int32,
+    forest: Forest,
+    chain_of_arc: Int32,
+    label: Int32,
+    start: int,
+    first_arc: int,
+    chain: int,
+) -> tuple[int, int]:
+    """Give all arcs of the chain that begins with an arc of `start` its number; return its end and its length."""
+    chain_of_arc[first_arc] = chain
+    previous, v, edges = start, indices[first_arc], 1
+    while v != start and label[v] < 0:
+        label[v] = INNER
+        next_arc = first_arc
+        for arc in range(indptr[v], indptr[v + 1]):
+            if indices[arc] == previous:
+                chain_of_arc[arc] = chain
+            elif _on_cycle(forest.entry, forest.block, v, indices[arc]):
+                next_arc = arc
+        chain_of_arc[next_arc] = chain
+        previous, v, edges = v, indices[next_arc], edges + 1
+    chain_of_arc[_find(indices, indptr[v], indptr[v + 1], previous)] = chain
+    return v, edges
+
+
+@compiled
+def _find(indices: Int32, low: int, high: int, target: int) -> int:
+    """Return the position of a target in indices[low:high], which are sorted and hold it."""
+    while high - low > 1:
+        mid = (low + high) >> 1
+        if indices[mid] <= target:
+            low = mid
+        else:
+            high = mid
+    return low
 
 
 @compiled
