@@ -18,7 +18,7 @@ from detours.atomic import atomic_write
 from detours.errors import FileFormatError
 from detours.experiments.kernels.rows import DATA as KERNEL_DATA
 from detours.experiments.kernels.rows import REPEATS, ROWS
-from detours.experiments.kernels.table import resampled_p
+from detours.experiments.kernels.table import WITHOUT_DETOURS, resampled_p
 from detours.experiments.networks.entries import DATA
 from detours.experiments.networks.tables import accuracy_table, of_table
 from detours.experiments.paper import paper_tables
@@ -119,25 +119,30 @@ def _kernel_lines(kernels: Kernels) -> list[str]:
     return [*lines, f"| *best of the paper* | {' | '.join(f'{each:.2f}' for each in best)} |"]
 
 
+def _differences(kernels: Kernels, name: str, plain: str) -> str:
+    found = []
+    for data in KERNEL_DATA:
+        accuracy, baseline = kernels.get((name, data)), kernels.get((plain, data))
+        if accuracy is not None and baseline is not None:
+            p = resampled_p(accuracy, baseline)
+            found.append(f"{data} {accuracy.mean - baseline.mean:+.2f}{'' if p is None else f' (p = {p:.2g})'}")
+    return "; ".join(found) or "–"
+
+
 def _kernel_sentences(kernels: Kernels) -> list[str]:
     fewer = [
         f"{row} on {data} ({len(accuracy.repeats)})"
         for (row, data), accuracy in kernels.items()
         if len(accuracy.repeats) < REPEATS
     ]
-    tests = []
-    for data in KERNEL_DATA:
-        accuracy, baseline = kernels.get(("WL-DeN", data)), kernels.get(("WL-SP", data))
-        if accuracy is not None and baseline is not None:
-            p = resampled_p(accuracy, baseline)
-            tests.append(f"{data} {accuracy.mean - baseline.mean:+.2f}{'' if p is None else f' (p = {p:.2g})'}")
     totals = {name: sum(getattr(row, name) for row in kernels.values()) for name in ("fits", "skipped", "unconverged")}
     minutes = sum(row.cpu_seconds for row in kernels.values()) / 60
-    compared = "WL-DeN minus WL-SP, in points, with the p of a corrected resampled t-test over all folds"
     return [
         f"Every entry has {REPEATS} repeats{', except ' if fewer else ''}{', '.join(fewer)}.",
         "",
-        f"{compared}: {'; '.join(tests)}.",
+        "In points, with the p of a corrected resampled t-test over all folds:",
+        "",
+        *(f"- {name} minus {plain}: {_differences(kernels, name, plain)}." for name, plain in WITHOUT_DETOURS.items()),
         "",
         f"{totals['fits']:,} fits, of which {totals['unconverged']:,} did not converge, took {minutes:.0f} minutes of "
         f"CPU time, not counting the Gram matrices; another {totals['skipped']:,} were not needed (see below).",
