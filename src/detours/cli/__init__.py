@@ -88,6 +88,7 @@ def main() -> None:
     """The entry point of the `detours` command."""
     warnings.showwarning = _note
     # Python has None for streams that were closed by `>&-`; what would be printed there is dropped.
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # A node name with a character that the terminal cannot encode must not raise.

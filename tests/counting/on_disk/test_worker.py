@@ -65,6 +65,14 @@ def test_two_threads_that_get_the_same_block_count_it_once(tmp_path: Path, monke
     assert_same(detours.count(graph, 5, engine="rows", out=tmp_path / "out"), detours.count(graph, 5))
 
 
+def test_a_part_that_was_finished_is_kept_even_if_the_count_was_stopped_meanwhile(tmp_path: Path) -> None:
+    job = started(tmp_path)
+    runner = worker.BlockRunner(job, detours.Graph.open(tmp_path / "graph"))
+    block = job.missing(0)[0]
+    runner.run(0, block, stop=np.ones(1, np.int64))  # a part that sees the stop returns nothing
+    assert job.has(0, block)
+
+
 @pytest.mark.parametrize("engine", ["rows", "search"])
 @pytest.mark.usefixtures("many_blocks")
 def test_a_block_that_was_stopped_is_not_kept(tmp_path: Path, engine: str) -> None:

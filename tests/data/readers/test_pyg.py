@@ -214,6 +214,8 @@ def test_batches() -> None:
     assert [graph.num_edges for graph in graph_set_of(batch).graphs] == [2, 2]
     for order in ({}, {"shuffle": True, "drop_last": True}):  # folds name the graphs of the data set
         assert graph_set_of(DataLoader([path([1]), path([0]), path([1])], 2, **order)).y.tolist() == [1, 0, 1]
+    part = torch.utils.data.Subset([path([1]), path([0]), path([1])], [2, 1])
+    assert graph_set_of(DataLoader(part, 2)).y.tolist() == [1, 0]
     batch.edge_index = torch.cat([batch.edge_index, torch.tensor([[0, 2], [2, 0]])], 1)
     with pytest.raises(
         InputError, match="the edges of the batch have changed since it was created; give the graphs as"

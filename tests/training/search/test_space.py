@@ -34,6 +34,15 @@ def test_fixed_settings_of_one_model_allow_draws_for_it() -> None:
             some.trial("plain", 0)
 
 
+def test_the_loss_is_searched_for_regression_only() -> None:
+    space = Space.of({"space": {"regression_loss": ["l1", "mse"], "lr": [0.01]}})
+    for data, losses in ((numbers(8), {"l1", "mse"}), (task(8), {"l1"})):
+        some = Draws(data, space, {}, 0, 1, ["plain"])
+        drawn = [some.trial("plain", number) for number in range(len(losses))]
+        assert {some.recipe(each.settings).regression_loss for each in drawn} == losses
+        assert some.available(4) == len(losses)
+
+
 @pytest.mark.parametrize("data", [task(8), one_graph(directed=True), one_graph(directed=False)], ids=str)
 def test_default_spaces_give_possible_networks_of_one_structure(data: GraphSet) -> None:
     some, again = draws(data), draws(data)

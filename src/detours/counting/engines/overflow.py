@@ -28,6 +28,12 @@ def walks_from(indptr: Int64, indices: Int32, length: int, directed: bool) -> Fl
     return walks * (1 + 1e-9)
 
 
+def longest_walks(indptr: Int64, indices: Int32, length: int, directed: bool) -> Float64:
+    """The last row of `walks_from`, without the others."""
+    *_, walks = _walks(indptr, indices, directed, length)  # one array, which is reused
+    return walks
+
+
 def _walks(indptr: Int64, indices: Int32, directed: bool, length: int) -> Iterator[Float64]:
     """Yield the walks from each node, of length 1, 2, …, in an array that is reused."""
     arcs = read_only(indptr, np.int64), read_only(indices, np.int32)

@@ -45,10 +45,12 @@ class BlockRunner:
             if self.job.has(stage, block):
                 return
             self.job.mark_started(stage, block)
-            counts = (
-                blocks.run(self.job, block, report) if isinstance(blocks, Parts) else blocks.run(stage, block, stop)
-            )
-            if counts is not None and not stop[0]:
+            if isinstance(blocks, Parts):
+                counts = blocks.run(self.job, block, report)  # None if it was stopped
+            else:
+                counts = blocks.run(stage, block, stop)
+                counts = None if stop[0] else counts
+            if counts is not None:
                 self.job.save(stage, block, counts)
 
     def _alone(self, stage: int, block: int) -> Lock:

@@ -61,6 +61,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
         raise InputError("A PyG HeteroData was given; call its to_homogeneous() first.")
     if hasattr(dataset, "batch_sampler") and hasattr(dataset, "dataset"):
         dataset = dataset.dataset  # a DataLoader may shuffle and drop graphs, but folds name those of its data set
+        if not isinstance(dataset, Iterable):  # torch's Subset
+            dataset = [dataset[at] for at in range(len(dataset))]
     # the data sets of PyG also have the attributes of their graphs
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
     items = [dataset] if single else list(dataset) if isinstance(dataset, Iterable) else [None]

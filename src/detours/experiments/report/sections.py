@@ -198,7 +198,7 @@ def agreement_section(finished: Finished) -> Section:
     if not found:
         return Section("Agreement with the paper")
     text = [
-        f"{within_sentence(found)} Means of ten folds that differ by chance only would agree this well in about 97 % "
+        f"{within_sentence(found)} Means of ten folds that differ by chance only would agree this well in about 95 % "
         "of all entries. Those that do not are listed below, with the reason from `notes.toml` where one is known."
     ]
     return Section("Agreement with the paper", text, [disagreement_table(found, finished.notes)])

@@ -47,7 +47,7 @@ def read(
         raise InputError("the name of a file is expected, but it is empty.")
     path = Path(path)
     if not os.path.exists(path):
-        if re.match(r"\w+:/", str(path)):  # Path has removed the second slash
+        if re.match(r"(?!file:)\w{2,}:/", str(path)):  # Path has removed the second slash
             raise InputError(f"{str(path).replace(':/', '://', 1)} is an address, not a file; download it first.")
         smiles = molecule.parse_smiles(str(path)) is not None
         hint = "; of a SMILES, give a .smi file or RDKit's molecule" * smiles

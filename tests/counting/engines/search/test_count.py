@@ -298,7 +298,16 @@ def test_a_root_that_is_drawn_often_is_searched_once() -> None:
     hub.add_edges_from((node, node + 1) for node in range(2, 2000, 4))
     search = SearchCount(Cyclic(*csr(hub)), 5)
     ((_, steps_of_root, share, drawn),) = Sample(search, 64)._parts
-    assert drawn.sum() == 64 > len(drawn) == len(steps_of_root) == len(share) and drawn.max() > 5
+    assert len(drawn) == 64 > len(steps_of_root) == len(share) and np.bincount(drawn).max() > 5
+    assert drawn[0] == 0 and set(drawn.tolist()) == set(range(len(share)))
+
+
+def test_draws_after_the_cut_do_not_count() -> None:
+    """Two hubs, drawn often and searched fast, beside a dense part, which takes long."""
+    dense = nx.convert_node_labels_to_integers(nx.gnp_random_graph(300, 0.15, seed=1), 10_002)
+    graph = nx.Graph([(hub, node) for hub in (0, 1) for node in range(2, 10_002)])
+    graph.add_edges_from([*dense.edges, (0, 10_002), (1, 10_003)])
+    assert not Sample(SearchCount(Cyclic(*csr(graph)), 6), 128).steps(100_000).complete
 
 
 def test_a_sample_goes_on_where_it_was() -> None:

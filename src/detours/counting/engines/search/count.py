@@ -13,7 +13,7 @@ import numpy as np
 
 from detours.arrays import Float64, Int64, read_only
 from detours.counting.engines.base import Tally
-from detours.counting.engines.overflow import walks_from
+from detours.counting.engines.overflow import longest_walks
 from detours.counting.engines.search import loops_numba as loops
 from detours.counting.engines.search.loops_numba import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space
 from detours.counting.engines.threads import Progress, Stop, run_ranges
@@ -185,8 +185,7 @@ class Sample:
 
     A third of the roots is drawn by degree, so that hubs are not missed, a third by the walks of half the length, so
     that a small dense part of a large graph is not, and a third evenly. A root is searched once, and counts as often as
-    it was drawn. Where the sample is cut short, only the roots searched until then count, which are spread just as
-    evenly.
+    it was drawn. Where the sample is cut short, only the draws until then count, which are spread just as evenly.
     """
 
     def __init__(self, search: SearchCount, size: int):
@@ -202,25 +201,26 @@ class Sample:
         for worker, steps_of_root, share, drawn in self._parts:
             while worker.pending and worker.steps < limit:
                 worker.advance(min(limit - worker.steps, STEPS))
-            num_searched = max(1, int(drawn[steps_of_root > 0].sum()))
-            complete = complete and (not worker.pending or num_searched > FEWEST_ROOTS)
-            total += float((drawn * steps_of_root / share).sum()) / num_searched
+            missing = np.flatnonzero(steps_of_root[drawn] == 0)
+            draws = drawn[: missing[0]] if worker.pending and len(missing) else drawn  # until the sample was cut short
+            complete = complete and (not worker.pending or len(np.unique(draws)) > FEWEST_ROOTS)
+            total += float((steps_of_root[draws] / share[draws]).sum()) / max(1, len(draws))
         return Steps(total, complete)
 
 
 def _draw(graph: Graph, search: SearchCount, size: int) -> tuple[Int64, Float64, Int64]:
-    """Return the roots of a sample in the order in which they were first drawn, their chances, and how often they were
-    drawn; all roots if there are not more than ``size``."""
+    """Return the roots of a sample in the order in which they were first drawn, their chances, and which of them each
+    draw is; all roots if there are not more than ``size``."""
     nodes = search.num_nodes
     if size >= nodes:
-        return np.arange(nodes), np.full(nodes, 1 / max(1, nodes)), np.ones(nodes, np.int64)
+        return np.arange(nodes), np.full(nodes, 1 / max(1, nodes)), np.arange(nodes)
     steps = max(1, min(search.longest // 2, LONGEST_WALK))
-    walks = walks_from(graph.first_ptr, graph.first, steps, search.cyclic.directed)[-1]
+    walks = longest_walks(graph.first_ptr, graph.first, steps, search.cyclic.directed)
     degree = np.diff(graph.first_ptr)
     chance = (degree / max(1, degree.sum()) + walks / max(1.0, walks.sum()) + 1 / nodes) / 3
     cumulative = np.cumsum(chance)
     points = (np.arange(size) * GOLDEN % 1 + 0.5 / size) % 1
     draws = np.minimum(np.searchsorted(cumulative, points * cumulative[-1]), nodes - 1)
-    roots, first, drawn = np.unique(draws, return_index=True, return_counts=True)
+    roots, first, inverse = np.unique(draws, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return roots[order], chance[roots[order]], drawn[order]
+    return roots[order], chance[roots[order]], np.argsort(order)[inverse]
