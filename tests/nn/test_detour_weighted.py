@@ -316,10 +316,14 @@ def test_parameters_of_own_modules_are_drawn_anew(network: nn.Module) -> None:
     assert not torch.equal(own.lin.weight, before)
 
 
-@pytest.mark.parametrize("model", [pyg.models.GCN(IN, OUT, 2), pyg.models.GAT(IN, OUT, 2, edge_dim=1)], ids=repr)
-def test_models_of_pyg_are_weighted(model: nn.Module) -> None:
-    x, edge_index, weight = torch.randn(3, IN), torch.tensor([[0, 1, 2], [1, 2, 0]]), torch.tensor([0.5, 2, 3])
-    plain, weighted = DetourWeighted(model)(x, edge_index, weight).chunk(2, 1)
+@pytest.mark.parametrize(("model", "options"), [(pyg.models.GCN, {}), (pyg.models.GAT, {"edge_dim": 1})])
+def test_models_of_pyg_are_weighted(model: type[nn.Module], options: dict[str, int]) -> None:
+    # fixed parameters, and a node with two arcs: attention to a single one need not change with its weight, and units
+    # that a ReLU switches off hide any change
+    torch.manual_seed(0)
+    edge_index, weight = torch.tensor([[0, 1, 2, 1], [1, 2, 0, 0]]), torch.tensor([0.5, 2, 3, 0.1])
+    network = DetourWeighted(model(IN, OUT, 2, **options))
+    plain, weighted = network(torch.randn(3, IN), edge_index, weight).chunk(2, 1)
     assert not torch.allclose(plain, weighted)
 
 
