@@ -226,6 +226,15 @@ def test_without_networkx_the_atlas_is_skipped(run: Run, monkeypatch: pytest.Mon
     assert code == 0 and "CSL(41, R)" in out and "The atlas" not in out and "pip install networkx" in err
 
 
+def test_experiments_without_networks_accept_a_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("expressiveness", "cycles", "kernels"):
+        monkeypatch.setattr(runs, f"run_{name}", lambda environment, *options, **named: Outcome([], []))
+        code, _, err = run(name, "--device", "cpu")
+        assert (code, err) == (0, "")
+        code, _, err = run(name, "--device", "gpu")
+        assert code == 1 and "device must be 'cpu', 'cuda' or" in err
+
+
 def test_all_runs_every_experiment(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
 
