@@ -36,14 +36,14 @@ def test_presets_are_those_of_the_protocol() -> None:
     for each in (graph, node):
         assert (each.lr, each.warmup, each.epochs, each.patience, each.k) == (1e-5, 0.005, 500, 250, 2)
         assert (each.dropout, each.ties, each.preset) == (0.0, "first", "paper")
-        assert not each.log and not each.standardise and each.den_channels == 1
+        assert not each.log and not each.standardise and each.detour_columns == 1
         assert (each.encoder, each.decoder, each.norm, each.token_norm) == ("conv", "conv", "none", "batch")
         assert (each.jump, each.pool, each.pool_of, each.head) == ("last", "max", "logits", "linear")
         assert (each.skip, each.input_dropout, each.pe, each.directions) == (False, 0.0, 8, "in")
         assert not (each.den_bias or each.detour_gate or each.cycle_features or each.edge_den or each.node_den)
     assert node.directed and not graph.directed
     ours = recipe_of("node")
-    assert ours.k == 4 and ours.den_channels == 3 and not ours.directed and ours.log and ours.input_dropout == 0.5
+    assert ours.k == 4 and ours.detour_columns == 3 and not ours.directed and ours.log and ours.input_dropout == 0.5
     assert (recipe_of().batch_size, recipe_of().dropout, recipe_of().lr, recipe_of().ties) == (32, 0.0, 1e-3, "loss")
 
 

@@ -15,7 +15,7 @@ from detours.errors import InputError
 from detours.store import Cell, Store
 from detours.training.loop import Run
 from detours.training.recipe import Recipe, recipe
-from detours.training.recipe.idle import idle
+from detours.training.recipe.idle import ONLY_MDNN, idle
 from detours.training.tasks import check_scores, rank_of, targets_of
 
 MAX_RUNS = 100_000
@@ -136,16 +136,16 @@ def idle_k(recipe: Recipe, ks: Sequence[int | None]) -> str:
     given = ", ".join(str(k) for k in ks if k not in (None, recipe.k))
     if not given or recipe.sees_detours:
         return ""
-    return f"k = {given} has no effect: model {recipe.model} sees no detours, unless edge_den or node_den is true"
+    if recipe.model == "plain":
+        return f"k = {given} has no effect: model plain sees no detours, unless edge_den or node_den is true"
+    return f"k = {given} has no effect: model {recipe.model} sees no detours with these settings"
 
 
 def idle_settings(recipe: Recipe, given: Iterable[str]) -> str:
-    """Return a note on those of these settings that have no effect given the others; empty if all have."""
-    from detours.training.build import OF_MDNN  # here: it loads the networks
-
-    given = list(given)
-    of_mdnn = [name for name in given if name in (*OF_MDNN, "pe") and recipe.model != "mdnn"]
-    others = [name for name in given if name not in of_mdnn and name in idle(vars(recipe))]
+    """Return a note on those of these settings that have no effect given the others; empty if there are none."""
+    given, unused = list(given), idle(vars(recipe))
+    of_mdnn = [name for name in given if name in ONLY_MDNN and recipe.model != "mdnn"]
+    others = [name for name in given if name in unused and name not in of_mdnn]
     notes = [
         f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} no effect{why}"
         for names, why in ((of_mdnn, ": only model mdnn has such settings"), (others, " with the other settings"))

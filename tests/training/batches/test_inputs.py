@@ -181,7 +181,7 @@ def test_features_of_edges(model: str, option: dict[str, Any], use_den: bool) ->
         recipe = small(one, model=model, edge_features=used, use_den=use_den, **option)
         for name, data in (("one", one), ("other", other)):
             inputs = prepared(data, Encoder.of(one), data.targets, recipe)
-            assert inputs.edge_width == 5 * used and inputs.arc_features.shape[1] == recipe.den_channels + 5 * used
+            assert inputs.edge_width == 5 * used and inputs.arc_features.shape[1] == recipe.detour_columns + 5 * used
             net = network_of(recipe, inputs.x.shape[1], 2, inputs.edge_width).eval()
             batch = Packed(inputs, tokens=model == "mdnn").batch(np.arange(6))
             positional, named = arguments(batch, recipe)

@@ -67,7 +67,7 @@ class ArcColumns(NamedTuple):
     def of(cls, recipe: Recipe) -> ArcColumns:
         """Return the columns of a recipe."""
         start = int(recipe.model == "weighted")
-        return cls(slice(0, start), slice(start, recipe.den_channels), slice(recipe.den_channels, None))
+        return cls(slice(0, start), slice(start, recipe.detour_columns), slice(recipe.detour_columns, None))
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ def detour_inputs(graph: Graph, recipe: Recipe, counts: Detours | None) -> Float
     with `cycle_features` one column for each length that the shortest detour may have, one for an arc without a detour
     that is on some longer cycle, and one for a bridge.
     """
-    if counts is None or not recipe.den_channels:
-        return np.zeros((graph.num_arcs, recipe.den_channels), np.float32)
+    if counts is None or not recipe.detour_columns:
+        return np.zeros((graph.num_arcs, recipe.detour_columns), np.float32)
     by_length = counts.arc_by_length.astype(np.float64)
     scale = np.log1p if recipe.log else np.asarray
     total = by_length.sum(axis=1, keepdims=True)

@@ -29,6 +29,7 @@ from detours.training.recipe.choices import (
     Task,
     Ties,
 )
+from detours.training.recipe.idle import idle
 from detours.training.recipe.values import ByLevel, Setting, in_type, setting
 
 CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
@@ -206,7 +207,7 @@ class Recipe:
         return (self.k - 1 if self.by_length else 1) + self.cycle_features * (self.k + 1)
 
     @property
-    def den_channels(self) -> int:
+    def detour_columns(self) -> int:
         """The number of detour values of every arc: for model weighted a weight, then the features that tokens or
         convolutions see."""
         return (self.model == "weighted") + self.detour_features
@@ -218,8 +219,8 @@ class Recipe:
 
     @property
     def sees_detours(self) -> bool:
-        """Whether detour numbers can enter the network (apart from `use_den`)."""
-        return self.model != "plain" or self.edge_den or self.node_den
+        """Whether detour numbers enter the network."""
+        return "k" not in idle(vars(self))
 
     @property
     def blocks(self) -> int:

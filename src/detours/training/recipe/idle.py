@@ -5,27 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+OF_TOKENS = ("use_den", "den_bias", "transformer_layers", "heads", "token_norm", "detour_gate", "pe")
+"""Settings of the tokens of MDNN."""
+ONLY_MDNN = (*OF_TOKENS, "hop_den")
+"""Settings that other models do not have."""
+
 
 def idle(values: Mapping[str, Any]) -> set[str]:
-    """Return the settings that have no effect given the values of all, whatever the data.
+    """Return the settings that have no effect given the values of all and the level, whatever the data.
 
     >>> from detours.training.recipe import recipe
-    >>> sorted(idle(vars(recipe("MUTAG", "", "", "graph", model="plain", encoder="linear"))))
-    ['directions', 'hop_den', 'hops', 'regression_loss']
+    >>> graphs = recipe("MUTAG", "", "", "graph", model="weighted", encoder="linear")
+    >>> sorted(idle(vars(graphs)) - {*ONLY_MDNN})
+    ['by_length', 'cycle_features', 'directions', 'evaluation', 'hops', 'regression_loss']
     """
-    found = set()
-    if not values["layers"]:
-        found |= {"layer_dropout", "gate"}
-    if values["encoder"] != "hops":
-        found |= {"hops", "hop_den"}
-    if values["model"] != "mdnn":
-        found.add("hop_den")
-    if not values["directed"]:
-        found.add("directions")
-    if values["pool_of"] == "logits" and "+" in values["pool"]:
-        found.add("pool")
-    if values["task"] != "regression":
-        found.add("regression_loss")
-    else:
-        found.add("class_weights")
-    return found
+    layers, mdnn = values["layers"] > 0, values["model"] == "mdnn"
+    convolutions = layers or "conv" in (values["encoder"], values["decoder"])
+    hops, tokens = values["encoder"] == "hops", mdnn and layers
+    weights = values["model"] == "weighted" and (convolutions or hops)
+    features = (values["edge_den"] and convolutions) or (values["use_den"] and tokens)
+    nodes, sampled = values["level"] == "node", bool(values["neighbours"])
+    regression = values["task"] == "regression"
+    rules = (
+        (not (weights or features or values["node_den"] or values["hop_den"]), ("k",)),
+        (not (weights or features), ("log",)),
+        (not features, ("by_length", "cycle_features")),
+        (not tokens, OF_TOKENS),
+        (not (values["use_den"] or values["edge_features"]), ("den_bias",)),
+        (not hops, ("hops",)),
+        (not (hops and mdnn), ("hop_den",)),
+        (not layers, ("layer_dropout", "gate", "jump")),
+        (not convolutions, ("backbone", "edge_den", "edge_features")),
+        (not (convolutions or hops), ("directed",)),
+        (not ((convolutions or hops) and values["directed"]), ("directions",)),
+        (nodes or (values["pool_of"] == "logits" and "+" in values["pool"]), ("pool",)),
+        (nodes, ("pool_of",)),
+        (nodes and not sampled, ("batch_size",)),
+        (not sampled, ("evaluation",)),
+        (regression, ("class_weights",)),
+        (not regression, ("regression_loss",)),
+    )
+    return {name for applies, names in rules if applies for name in names}

@@ -210,7 +210,7 @@ class Draws:
         preset = complete.get("preset", "ours")
         neutral = {name: each.default(preset, self.data.level) for name, each in settings().items()}
         base = neutral | (shipped_recipe(self.data.name, model) if preset == "ours" else {})
-        unused = idle({**base, "task": self.data.task, **complete})
+        unused = idle({**base, "level": self.data.level, "task": self.data.task, **complete})
         unused |= set() if self._directed else {"directed", "directions"}
         for name in unused - fixed.keys():
             complete.pop(name, None)
