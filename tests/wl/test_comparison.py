@@ -191,3 +191,14 @@ def test_graphs_in_a_subset_of_pytorch() -> None:
     assert wl.groups(utils.Subset([PRISM, UTILITIES, PRISM], [2, 1]), k=2) == [[0], [1]]
     with pytest.raises(InputError, match="a list of graphs is expected, but 3 was given"):
         wl.groups(3)
+
+
+def test_graphs_whose_last_round_reads_everything() -> None:
+    """Few nodes change in the last rounds but one, and many in the last: all public functions read the colours then."""
+    graph = nx.complete_bipartite_graph(2, 20)
+    nx.add_path(graph, [0, *range(22, 26)])
+    nx.add_path(graph, [1, *range(26, 31)])
+    other = nx.relabel_nodes(graph, dict(zip(graph, reversed(list(graph)), strict=True)))
+    assert wl.same(graph, other) and wl.certificate(graph) == wl.certificate(other)
+    assert wl.compare(graph, other, exact=True).verdict == "isomorphic"
+    assert wl.groups([graph, other, nx.path_graph(3)]) == [[0, 1], [2]]

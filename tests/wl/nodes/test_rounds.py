@@ -30,6 +30,17 @@ def history(colour: Int32, around: Neighbourhood, limits: tuple[int, int]) -> li
         return list(refinements(colour, around))
 
 
+def last_colour(colour: Int32, around: Neighbourhood, limits: tuple[int, int]) -> Int32:
+    """The colours that are stable, with none read before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds_module, "ENTER_LOCAL", limits[0])
+        patch.setattr(rounds_module, "LEAVE_LOCAL", limits[1])
+        refinement = NodeRefinement(colour, around)
+        while refinement.round():
+            pass
+        return refinement.colour
+
+
 def defined(colour: Int32, around: Neighbourhood) -> list[list[int]]:
     """In every round, the rank of each node's own colour, number of arcs and sorted pairs (arc colour, colour)."""
     indptr, indices, arc_colour = (own.tolist() for own in around.arcs)
@@ -58,16 +69,24 @@ def test_full_and_local_rounds_give_the_ranks_of_the_definition(
     method: dict[str, Any], graphs: list[SmallGraph], limits: tuple[int, int]
 ) -> None:
     prepared = prepare("refine", [graph.graph() for graph in graphs], **method)
-    colour = prepared.initial.colour
-    assert [own.tolist() for own in history(colour, prepared.neighbourhood, limits)] == defined(
-        colour, prepared.neighbourhood
-    )
+    colour, around = prepared.initial.colour, prepared.neighbourhood
+    rounds = defined(colour, around)
+    assert [own.tolist() for own in history(colour, around, limits)] == rounds
+    assert last_colour(colour, around, limits).tolist() == [colour.tolist(), *rounds][-1]
 
 
 def two_hubs(length: int) -> nx.Graph:
     """A path, all of whose nodes are joined to both of two hubs: a small diameter, and still many rounds."""
     graph = nx.path_graph(length)
     graph.add_edges_from((hub, node) for hub in (length, length + 1) for node in range(length))
+    return graph
+
+
+def hubs_with_tails() -> nx.Graph:
+    """K(2, 20), whose hubs have tails of four and five nodes: the round after the last local one changes nothing."""
+    graph = nx.complete_bipartite_graph(2, 20)
+    nx.add_path(graph, [0, *range(22, 26)])
+    nx.add_path(graph, [1, *range(26, 31)])
     return graph
 
 
@@ -84,6 +103,7 @@ LONG: dict[str, Callable[[], nx.Graph]] = {
     "ladder": lambda: nx.ladder_graph(80),
     "grid": lambda: nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 40)),
     "two hubs": lambda: two_hubs(60),
+    "hubs with tails": hubs_with_tails,
     "tree": lambda: nx.full_rary_tree(2, 200),
     "lollipop": lambda: nx.lollipop_graph(12, 60),
 }
@@ -100,10 +120,10 @@ def prepared_long(name: str, edges: str | None = None) -> Prepared:
 @pytest.mark.parametrize("name", LONG)
 def test_long_shapes(name: str, edges: str | None, limits: tuple[int, int]) -> None:
     prepared = prepared_long(name, edges)
-    colour = prepared.initial.colour
-    assert [own.tolist() for own in history(colour, prepared.neighbourhood, limits)] == defined(
-        colour, prepared.neighbourhood
-    )
+    colour, around = prepared.initial.colour, prepared.neighbourhood
+    rounds = defined(colour, around)
+    assert [own.tolist() for own in history(colour, around, limits)] == rounds
+    assert last_colour(colour, around, limits).tolist() == rounds[-1]
 
 
 @pytest.mark.parametrize("name", [name for name in LONG if name != "directed path"])  # NetworkX sees successors only
