@@ -200,5 +200,5 @@ def test_graphs_whose_last_round_reads_everything() -> None:
     nx.add_path(graph, [1, *range(26, 31)])
     other = nx.relabel_nodes(graph, dict(zip(graph, reversed(list(graph)), strict=True)))
     assert wl.same(graph, other) and wl.certificate(graph) == wl.certificate(other)
-    assert wl.compare(graph, other, exact=True).verdict == "isomorphic"
+    assert wl.compare(graph, other).same
     assert wl.groups([graph, other, nx.path_graph(3)]) == [[0, 1], [2]]
