@@ -56,6 +56,67 @@ def test_concurrent_first_starts_share_the_cache_and_damaged_files_are_compiled_
     assert start(tmp_path, "i").communicate() == ("4\n", "")
 
 
+CALLER = """
+from callee import FACTOR, Pair, first
+from detours.compiled import compiled
+
+@compiled
+def total(x):
+    return later(x) * FACTOR
+
+@compiled
+def later(x):
+    return first(Pair(x, -x))
+
+if __name__ == "__main__":
+    print(total(5), len(total.stats.cache_hits))
+"""
+CALLEE = """
+from typing import NamedTuple
+from deepest import shifted
+from detours.compiled import compiled
+
+FACTOR = 2
+
+class Pair(NamedTuple):
+    one: int
+    other: int
+
+@compiled
+def first(pair):
+    return shifted(pair.one)
+"""
+DEEPEST = """
+from detours.compiled import compiled
+
+@compiled
+def shifted(x):
+    return x + 1
+"""
+
+
+def test_code_is_compiled_again_when_what_it_calls_has_changed(tmp_path: Path) -> None:
+    """A caller is another file, so its own source is the same: as after an upgrade of the package."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    sources = {"caller": CALLER, "callee": CALLEE, "deepest": DEEPEST}
+
+    def result(**changed: tuple[str, str]) -> list[int]:
+        for name, (old, new) in changed.items():
+            assert old in sources[name]
+            sources[name] = sources[name].replace(old, new)
+        for name, source in sources.items():
+            (tmp_path / f"{name}.py").write_text(source)
+        command = [sys.executable, "-B", "caller.py"]
+        return [int(word) for word in subprocess.check_output(command, cwd=tmp_path, env=environment).split()]
+
+    assert result() == [12, 0]
+    assert result() == [12, 1]
+    assert result(deepest=("x + 1", "x + 10")) == [30, 0]
+    assert result(callee=("FACTOR = 2", "FACTOR = 3")) == [45, 0]
+    assert result(callee=("    one: int\n    other: int", "    other: int\n    one: int")) == [15, 0]
+    assert result() == [15, 1]
+
+
 def test_without_a_writable_folder_functions_are_compiled_and_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Self, TypeVar, cast
 
+import numpy as np
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -48,18 +49,18 @@ class _Interruptible(CPUDispatcher):  # type: ignore[misc]
 
 
 class _CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
-    """Files of compiled code, used only if they are intact and were compiled for the requested types.
+    """Files of compiled code, used only if they are intact, of these sources and for the requested types.
 
-    Of two processes that compile a function for different types at the same time, Numba may store the code of one under
-    the types of the other; running it would crash.
+    Of two processes that compile a function for different types, or from different sources, at the same time, Numba may
+    store the code of one under the types of the other; running it would crash, or give the results of other sources.
     """
 
     def save(self, key: Any, data: Any) -> None:
-        super().save(key, (key, data))
+        super().save(key, ((self._source_stamp, key), data))
 
     def load(self, key: Any) -> Any:
         entry = super().load(key)
-        return entry[1] if entry is not None and entry[0] == key else None
+        return entry[1] if entry is not None and entry[0] == (self._source_stamp, key) else None
 
     def _dump(self, content: Any) -> bytes:
         data: bytes = super()._dump(content)
@@ -86,8 +87,9 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        locator, base = self._impl.locator, f"{self._impl.filename_base}-checked"  # not the names of Numba's own files
-        self._cache_file = _CheckedFiles(self._cache_path, base, locator.get_source_stamp())
+        base = f"{self._impl.filename_base}-checked"  # not the names of Numba's own files
+        self.stamp = self._impl.locator.get_source_stamp(), _taken_from_elsewhere(function)
+        self._cache_file = _CheckedFiles(self._cache_path, base, self.stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
@@ -95,6 +97,24 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         except OSError as error:  # a full disk, or a folder that is no longer writable
             self.disable()
             _log_once("Compiled code cannot be cached, so it is compiled again at every start", str(error))
+
+
+def _taken_from_elsewhere(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """Return what machine code may contain of other modules, which Numba does not notice: compiled functions, constants
+    and layouts. All are imported before a module compiles its first function."""
+    found: list[Any] = []
+    for name, value in sorted(function.__globals__.items()):
+        if name.startswith("__"):
+            continue
+        if isinstance(value, _Interruptible) and value.__module__ != function.__module__:
+            found.append((name, getattr(value._cache, "stamp", None)))
+        elif isinstance(value, type) and issubclass(value, tuple):
+            found.append((name, getattr(value, "_fields", ())))
+        elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            found.append((name, value.dtype.str, value.shape, zlib.crc32(value.tobytes())))
+        elif isinstance(value, int | float | str | bytes | tuple | np.generic | np.dtype):
+            found.append((name, repr(value)))
+    return tuple(found)
 
 
 _logged: set[str] = set()

@@ -1,5 +1,7 @@
 """`count` is exact: equal to brute force, to other libraries, and to matrix formulas on larger graphs."""
 
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import detours
 from detours.counting.engines.overflow import largest_count
 from detours.counting.engines.registry import ENGINES
 from detours.counting.shrink.cyclic_part import reduce
-from detours.errors import DroppedEdgesWarning, EngineError, InputError
+from detours.errors import DroppedEdgesWarning, EngineError, FileFormatError, InputError
 from tests import oracles
 from tests.strategies import SmallGraph, engines, small_graphs
 
@@ -181,6 +183,18 @@ def test_invalid_options_are_named() -> None:
         with pytest.raises(InputError, match="memory_limit"):
             detours.count(graph, 3, memory_limit=limit)  # type: ignore[arg-type]
     assert detours.count(graph, 3, n_jobs=-1, memory_limit="1 GiB").edge.tolist() == [9] * 10
+    with pytest.raises(InputError, match="chordless must be True or False"):
+        detours.count(graph, 3, chordless="no", out="counts")  # type: ignore[arg-type]
+
+
+def test_the_memory_limit_holds_while_a_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "cycle.csv"
+    file.write_text("".join(f"node{i},node{i + 1}\n" for i in range(100_000)))
+    for function in (detours.count, detours.explain):
+        with pytest.raises(FileFormatError, match="reading it takes"):
+            function(file, 3, memory_limit="1MB")
+    with pytest.raises(FileFormatError, match="reading it takes"):
+        detours.count_many([file], 3, memory_limit="1MB")
 
 
 @pytest.mark.parametrize("engine", ["auto", "rows", "search"])

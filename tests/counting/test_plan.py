@@ -135,6 +135,13 @@ def test_more_threads_than_work_are_not_started() -> None:
     assert detours.count(nx.cycle_graph(5), 5, n_jobs=10_000).cycles[5] == 1
 
 
+def test_a_long_search_of_a_small_graph_has_threads() -> None:
+    """It takes one root at a time; short ones would end before a thread has started."""
+    assert detours.explain(nx.random_regular_graph(8, 80, seed=1), 9, n_jobs=2).task.n_jobs == 2
+    assert detours.explain(nx.circular_ladder_graph(10), 8, n_jobs=2).task.n_jobs == 1
+    assert detours.explain(nx.complete_graph(5), 7, engine="search", n_jobs=64).task.n_jobs <= 5
+
+
 def test_beyond_six_the_cheaper_of_search_and_dense_is_chosen() -> None:
     sparse = nx.convert_node_labels_to_integers(nx.grid_2d_graph(30, 30))
     dense = nx.random_regular_graph(18, 35, seed=1)

@@ -54,6 +54,17 @@ def test_two_types_are_refused_as_in_files():
         Graph.from_any(table)
 
 
+@pytest.mark.parametrize("kind", ["pandas", "Arrow"])
+def test_weights_that_are_nan_are_refused(kind):
+    def table(middle):
+        columns = {"source": [0, 1, 2], "target": [1, 2, 0], "Weight": [1.0, middle, 2.0]}
+        return pandas.DataFrame(columns) if kind == "pandas" else pytest.importorskip("pyarrow").table(columns)
+
+    with pytest.raises(InputError, match="The column of weights holds NaN"):
+        Graph.from_any(table(float("nan")))
+    assert Graph.from_any(table(0.5)).num_edges == 3
+
+
 def test_arrow():
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.Table.from_pandas(named("Source", "Target", Type="Directed"))

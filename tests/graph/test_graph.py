@@ -37,6 +37,15 @@ def test_to_directed_and_back():
     assert twice == Graph.from_networkx(nx.cycle_graph(4)) and twice.edge_index.shape == (2, 4)
 
 
+@pytest.mark.parametrize("pairs", [[(0, 1), (1, 2)], [("a", "b"), ("b", "c")]], ids=["ids", "names"])
+def test_names_of_nodes_that_do_not_exist(pairs):
+    graph = Graph.from_edges([*pairs, *((v, u) for u, v in pairs)])
+    assert [graph.name(index) for index in range(3)] == [pairs[0][0], *pairs[1]]
+    for index in (-1, 3, "x", 1.5):
+        with pytest.raises(InputError, match="index must be"):
+            graph.name(index)
+
+
 def test_as_graphs_equals_from_any_for_each_graph(tmp_path):
     Graph.from_edge_index(TRIANGLE).save(tmp_path / "g")
     sources = [nx.path_graph(list("abc")), TRIANGLE, Graph.from_edge_index(TRIANGLE), tmp_path / "g"]

@@ -25,7 +25,7 @@ def explain(
 ) -> None:
     """Show how a count would run, and what it would need.
 
-    Prints the engine, the blocks, and the expected time and memory, without counting.
+    Prints the part of the graph to count, the engine, and the expected time and memory, without counting.
 
     \b
     Examples:
@@ -33,8 +33,11 @@ def explain(
       detours explain roads.txt -k 6 --memory 500MB --jobs 1
     """
     import detours
+    from detours.checks import parse_bytes
+    from detours.containers import reading_within
 
-    graph = read_graph(file, directed=directed, strict=strict, columns=columns, sep=sep, format=format, quiet=quiet)
+    with reading_within(parse_bytes(memory)):
+        graph = read_graph(file, directed=directed, strict=strict, columns=columns, sep=sep, format=format, quiet=quiet)
     threads = jobs or options.ALL_CORES
     plan = detours.explain(
         graph, k, chordless=chordless, engine=engine.value, n_jobs=threads, device=device, memory_limit=memory

@@ -74,7 +74,7 @@ def count(
     from detours.counting.on_disk.count_in_blocks import count_in_blocks
 
     _check_length(k)
-    if chordless:
+    if check_flag("chordless", chordless):
         raise InputError("chordless=True counts in this process; leave it out with out= or cluster=")
     if device is not None:
         raise InputError(f"device={device!r} counts in this process; leave it out with out= or cluster=")
@@ -106,7 +106,8 @@ def count_many(
         )
     if not is_list(graphs):
         raise InputError(f"count_many takes a list of graphs, but it was given {short_repr(graphs)}.")
-    converted = as_graphs(graphs, directed=directed, strict=strict, keep_origin=True)
+    with reading_within(parse_bytes(memory_limit)):
+        converted = as_graphs(graphs, directed=directed, strict=strict, keep_origin=True)
     union, _ = Graph.disjoint_union(converted)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
     plan = _feasible_plan(union, k, chordless, **options)
@@ -133,7 +134,8 @@ def explain(
     'search'
     """
     k = check_k(k)
-    graph = Graph.from_any(graph, directed=directed, strict=strict)
+    with reading_within(parse_bytes(memory_limit)):
+        graph = Graph.from_any(graph, directed=directed, strict=strict)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
     return _plan(graph, k, chordless, **options, compare_all=True)
 

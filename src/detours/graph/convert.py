@@ -130,7 +130,7 @@ def from_csr(indptr: Any, indices: Any) -> EdgeList:
     if offsets.ndim != 1 or targets.ndim != 1 or not len(offsets) or offsets[0] or offsets[-1] != len(targets):
         raise InputError(
             "indptr must be one-dimensional, begin with 0 and end with the length of indices "
-            f"({targets.size}), but {short_repr(offsets.tolist()[:3])} ... was given."
+            f"({targets.size}), but {short_repr(offsets.ravel()[:3].tolist())} ... was given."
         )
     degree = np.diff(offsets)
     if len(degree) and degree.min() < 0:
@@ -145,10 +145,15 @@ def from_pyg(data: Any) -> EdgeList:
     edge_index = getattr(data, "edge_index", None)
     if edge_index is None:
         raise InputError(f"from_pyg takes a PyG Data or Batch with an edge_index, but {short_repr(data)} was given.")
+    check_weights(data)
+    return check_edge_index(edge_index, getattr(data, "num_nodes", None))
+
+
+def check_weights(data: Any) -> None:
+    """Raise `InputError` if an edge weight of PyG data is NaN."""
     weights = getattr(data, "edge_weight", None)
     if weights is not None:
         refuse_nan(as_numpy(weights, "edge_weight"), "edge_weight")
-    return check_edge_index(edge_index, getattr(data, "num_nodes", None))
 
 
 NUMBER = "detours number"

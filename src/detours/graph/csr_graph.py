@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
+from detours.checks import check_integer
 from detours.errors import InputError, short_repr
 from detours.graph import names as naming
 from detours.graph.arcs import check_located, locate
@@ -163,8 +164,9 @@ class CsrGraph:
 
     def name(self, index: int) -> Any:
         """Return the caller's name of the node with this index."""
+        index = check_integer("index", index, minimum=0, maximum=self.num_nodes - 1)
         if self.names is None:
-            return int(index)
+            return index
         return int(self.names[index]) if isinstance(self.names, np.ndarray) else self.names[index]
 
     def name_list(self) -> list[Any]:

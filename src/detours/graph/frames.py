@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from detours.errors import InputError, short_repr
-from detours.graph.edges import EdgeList
+from detours.graph.edges import EdgeList, refuse_nan
 from detours.graph.files.shared.columns import known_header
 from detours.graph.pairs import from_ends, is_frame
 
@@ -36,6 +36,8 @@ def from_frame(frame: Any, source: str = ENDS[0], target: str = ENDS[1]) -> Edge
             raise InputError(f"the table has {columns.count(column)} columns {column!r}; rename or drop all but one.")
     edges = from_ends(np.asarray(frame[source]), np.asarray(frame[target]))
     lower = [name.strip().lower() for name in names]
+    if "weight" in lower:
+        refuse_nan(np.asarray(frame[columns[lower.index("weight")]]), "The column of weights")
     if "type" not in lower:
         return edges
     return replace(edges, directed=_says_directed(np.asarray(frame[columns[lower.index("type")]])))

@@ -21,6 +21,7 @@ from detours.checks import check_flag, check_k
 from detours.counting.count import count
 from detours.counting.result import Detours
 from detours.errors import DroppedEdgesWarning, InputError, short_repr, warn_caller
+from detours.graph.convert import check_weights
 from detours.graph.edges import Dropped, EdgeList, check_edge_index, describe_dropped
 from detours.graph.graph import build_graph
 from detours.graph.union import join_edges
@@ -138,6 +139,7 @@ class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are n
 
 def _edges(at: int, edge_store: Any, node_store: Any) -> EdgeList:
     try:
+        check_weights(edge_store)
         return check_edge_index(edge_store.edge_index, node_store.num_nodes)
     except InputError as error:
         raise InputError(f"Graph number {at}: {error}") from None

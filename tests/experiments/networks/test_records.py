@@ -297,6 +297,8 @@ def test_joined_curves_weigh_every_run_the_same(tmp_path: Path) -> None:
         logs[-1].write_text(f"epoch,val_score,seconds\n{rows}")
     parts = mean_curve(logs[:1], 3), mean_curve(logs[1:], 3)
     assert joined_curve(*parts) == joined_curve(*reversed(parts)) == mean_curve(logs, 3)
+    short = {"runs": 2, "epoch": "", "val_score": ""}  # their patience ended them before the first point
+    assert joined_curve(short, parts[0]) == joined_curve(parts[0], short) == parts[0]
 
 
 def test_the_papers_results() -> None:

@@ -101,10 +101,19 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path):
     for ending in ("txt", "gml"):
         with pytest.raises(InputError, match="same name"):
             Graph.from_networkx(nx.Graph([("1", 1)])).write(tmp_path / f"g.{ending}")
+    for ending in ("txt", "csv", "edgelist"):
+        with pytest.raises(InputError, match="cannot hold a graph without edges"):
+            Graph.from_edge_index(np.empty((2, 0), int), 3).write(tmp_path / f"g.{ending}")
     assert list(tmp_path.iterdir()) == []
     with pytest.warns(UserWarning, match="2 nodes without an edge"):
         Graph.from_edge_index([[0, 1], [1, 0]], 4).write(tmp_path / "g.txt")
     assert (tmp_path / "g.txt").read_text() == "0 1\n"
+
+
+@pytest.mark.parametrize("ending", ["txt", "csv", "adjlist"])
+def test_lists_do_not_say_that_they_are_directed(tmp_path, ending):
+    with pytest.warns(UserWarning, match="does not say that its edges are directed; read it with directed=True"):
+        Graph.from_edge_index([[0, 1], [1, 2]], directed=True).write(tmp_path / f"g.{ending}")
 
 
 ODD = [

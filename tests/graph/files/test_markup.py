@@ -124,6 +124,7 @@ def test_pajek_as_igraph_writes_it(tmp_path):
         ("*Edges\n1 2\n*Vertices 2\n", "several networks"),
         ('4 "d"\n*Edges\n1 2\n', "vertices are numbered 1 .. 3, but there is a vertex 4"),
         ("*Edges\n1 2 nan\n", "NaN"),
+        ('1 "a"\n2 "b"\n', "it ends after 2 of 3 vertices, without"),
     ],
 )
 def test_damaged_pajek(tmp_path, text, message):

@@ -121,6 +121,17 @@ def test_sums_are_for_small_sets_or_one_head(monkeypatch: pytest.MonkeyPatch) ->
     assert attention_module._use_sums(one, large) and not attention_module._use_sums(two[:8], small)
 
 
+def test_attention_with_a_bias_never_lists_all_pairs_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where torch has a kernel for sets of any size, as that takes no bias."""
+    monkeypatch.setattr(attention_module, "has_kernel", lambda _: True)
+    monkeypatch.setattr(attention_module, "VARLEN_BUCKETS", 1)
+    monkeypatch.setattr(attention_module, "attend_pairs", None)
+    tokens = Tokens.of(*star_and_crowd())
+    qkv, bias = values(tokens.num_tokens, 3, 2, 4), values(tokens.num_tokens, 2, seed=1)
+    assert chosen("auto", qkv, tokens) == "varlen"
+    assert torch.equal(attend(qkv, tokens, bias=bias), attend(qkv, tokens, "bucketed", bias))
+
+
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 

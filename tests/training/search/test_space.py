@@ -160,6 +160,8 @@ def test_ranges() -> None:
     generator = np.random.default_rng(0)
     drawn = [Range(1e-3, 1e-1, log=True).draw(generator) for _ in range(400)]
     assert min(drawn) >= 1e-3 and max(drawn) <= 1e-1 and 0.4 < np.mean(np.array(drawn) < 1e-2) < 0.6
+    narrow = Range(1.00049e-3, 1.00051e-3)  # rounded to four digits, all of it is outside
+    assert all(narrow.draw(generator) in narrow for _ in range(20))
     assert {Range(2, 4, integer=True).draw(generator) for _ in range(100)} == {2, 3, 4}
     assert {Range(1, 4, log=True, integer=True).draw(generator) for _ in range(100)} == {1, 2, 3, 4}
     assert {Choices(("a", "b")).draw(generator) for _ in range(20)} == {"a", "b"}

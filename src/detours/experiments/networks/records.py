@@ -225,7 +225,7 @@ def mean_curve(logs: Sequence[Path], epochs: int) -> dict[str, Any]:
 def joined_curve(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """Return the mean learning curve of all runs of two curves, as `mean_curve` would from their logs."""
     first, second = sorted((one, other), key=lambda curve: len(curve["epoch"].split()), reverse=True)
-    if not second["runs"]:
+    if not second["epoch"]:  # no runs, or too short ones
         return dict(first)
     shares = np.array([first["runs"], second["runs"]]) / (first["runs"] + second["runs"])
     curve: dict[str, Any] = {"runs": first["runs"] + second["runs"], "epoch": first["epoch"]}

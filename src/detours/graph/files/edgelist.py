@@ -16,6 +16,7 @@ from detours.graph.files.shared.columns import HEADERS
 from detours.graph.files.shared.doubts import (
     warn_of_columns,
     warn_of_counts,
+    warn_of_direction,
     warn_of_header,
     warn_of_missing,
     warn_of_sets,
@@ -95,6 +96,9 @@ def write(edges: EdgeList, path: Path) -> None:
     separator = {"csv": ",", "tsv": "\t"}.get(ending(path), " ")
     names = [str(name) for name in edges.name_list()]
     _check_names(names, separator, path)
+    if not edges.edge_index.size:
+        raise InputError("an edge list cannot hold a graph without edges; write .graphml, .mtx, .npz or .g6.")
+    warn_of_direction(edges, "an edge list")
     degree = np.bincount(edges.edge_index.ravel(), minlength=edges.num_nodes)
     isolated = int(np.count_nonzero(degree == 0))
     if isolated:

@@ -16,6 +16,7 @@ from detours.atomic import atomic_write
 from detours.errors import FileFormatError, InputError
 from detours.graph.convert import from_networkx, library, to_networkx
 from detours.graph.edges import EdgeList
+from detours.graph.files.shared.doubts import warn_of_direction
 from detours.graph.files.shared.format import Format
 from detours.graph.files.shared.lines import is_data
 from detours.graph.files.shared.name_index import sorted_by_name
@@ -150,6 +151,9 @@ def _parse_pajek(text: bytes, nx: Any) -> Any:
             ends[section.removesuffix("list")] += [(first, other, weight) for other in others]
     if unknown := [vertex for vertex in labels if not 1 <= vertex <= num_vertices]:
         raise ValueError(f"vertices are numbered 1 .. {num_vertices}, but there is a vertex {unknown[0]}")
+    if section == "vertices" and 0 < len(labels) < num_vertices:
+        where = f"it ends after {len(labels)} of {num_vertices} vertices"
+        raise ValueError(f"{where}, without *Edges or *Arcs; check that it is complete")
     return _pajek_graph(num_vertices, labels, ends["arcs"], ends["edges"], nx)
 
 
@@ -247,6 +251,7 @@ def write_pajek(edges: EdgeList, path: Path) -> None:
 
 def write_adjlist(edges: EdgeList, path: Path) -> None:
     """Write an adjacency list; # and % start comments, { and < other kinds of files."""
+    warn_of_direction(edges, "an adjacency list")
     _check_names(
         edges.name_list(), "an adjacency list", lambda name: _is_word(name) and "#" not in name and name[0] not in "%{<"
     )

@@ -67,7 +67,7 @@ def read_table(
     """
     if sep is not None:
         check_choice("sep", sep, SEPARATORS)
-    if columns is not None and (isinstance(columns, str) or len(columns) != 2):
+    if columns is not None and (not isinstance(columns, Sequence) or isinstance(columns, str) or len(columns) != 2):
         raise InputError(f"columns must be two names or numbers of columns, but {short_repr(columns)} was given.")
     text = read_text(path) if text is None else text
     refuse_marked(text, path)

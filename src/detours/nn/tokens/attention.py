@@ -35,11 +35,12 @@ def check_attention(attention: str) -> str:
     return attention
 
 
-def chosen(attention: str, qkv: Tensor, tokens: Tokens) -> str:
+def chosen(attention: str, qkv: Tensor, tokens: Tokens, bias: Tensor | None = None) -> str:
     """Return the implementation that "auto" stands for without a custom kernel: the faster one."""
     if attention != "auto":
         return attention
-    return "varlen" if has_kernel(qkv) and len(tokens.buckets) >= VARLEN_BUCKETS else "bucketed"
+    # torch's kernel takes no bias, and the list of all pairs that would replace it is large
+    return "varlen" if bias is None and has_kernel(qkv) and len(tokens.buckets) >= VARLEN_BUCKETS else "bucketed"
 
 
 def attend(qkv: Tensor, tokens: Tokens, attention: str = "auto", bias: Tensor | None = None) -> Tensor:
@@ -57,7 +58,7 @@ def attend(qkv: Tensor, tokens: Tokens, attention: str = "auto", bias: Tensor | 
     if attention == "auto" and bias is None and has_custom_kernel(qkv):
         output: Tensor = EveryQuery.apply(qkv, tokens.set_of_token, tokens.begins)[0]
         return output
-    implementation = chosen(attention, qkv, tokens)
+    implementation = chosen(attention, qkv, tokens, bias)
     if implementation == "varlen":
         if bias is None and has_kernel(qkv):
             return attend_varlen(qkv, tokens)

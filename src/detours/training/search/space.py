@@ -56,10 +56,12 @@ class Range:
     integer: bool = False
 
     def draw(self, generator: np.random.Generator) -> float | int:
-        """Return a random number of the range, rounded to four digits."""
+        """Return a random number of the range, rounded to four digits if it stays inside."""
         low, high = (self.low, self.high + 1) if self.integer else (self.low, self.high)
         drawn = np.exp(generator.uniform(np.log(low), np.log(high))) if self.log else generator.uniform(low, high)
-        return min(int(drawn), int(self.high)) if self.integer else float(f"{drawn:.4g}")
+        if self.integer:
+            return min(int(drawn), int(self.high))
+        return min(max(float(f"{drawn:.4g}"), self.low), self.high)
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, int | float) and self.low <= value <= self.high

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from detours.atomic import atomic_write
-from detours.checks import check_integer
+from detours.checks import check_integer, check_path
 from detours.counting.count import count
 from detours.counting.result import Detours
 from detours.errors import InputError, short_repr
@@ -47,13 +47,14 @@ class Page:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to an .html file, completely or not at all, and return its path."""
-        if Path(path).suffix.lower() not in (".html", ".htm"):
+        target = check_path("path", path)
+        if target.suffix.lower() not in (".html", ".htm"):
             raise InputError(
                 f"a page is an HTML file, so the name must end in .html, but it is {short_repr(str(path))}."
             )
-        with atomic_write(Path(path)) as file:
+        with atomic_write(target) as file:
             file.write(self.html.encode())
-        return Path(path)
+        return target
 
     def open(self) -> Path:
         """Write the page to a temporary file, open it in the web browser, and return its path."""

@@ -91,8 +91,9 @@ class NodeRefinement:
                 self._local = LocalRounds(arcs, full.colour, full.order, full.starts, full.changed, size // LEAVE_LOCAL)
         elif self._local is not None and self._local.changed_arcs > size // LEAVE_LOCAL:
             local, self._local = self._local, None
-            self._colour, starts = local.colours()  # kept, as the next round may be the last
-            self._full = FullRounds(arcs, self._colour, local.order, starts, local.changed(self._colour, len(starts) - 1))
+            colour, starts = local.colours()
+            self._full = FullRounds(arcs, colour, local.order, starts, local.changed(colour, len(starts) - 1))
+            self._colour = colour  # the next round may change nothing
 
 
 class FullRounds:

@@ -175,6 +175,7 @@ def tuple_bytes(num_nodes: int, dim: int, folklore: bool = False, limited: bool 
     True
     """
     inner = _inner_dim(dim, folklore)
+    num_nodes = check_integer("num_nodes", num_nodes, minimum=0)
     tuples: int = num_nodes**inner
     if inner == 1:
         return 128 * tuples

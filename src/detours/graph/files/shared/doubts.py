@@ -1,4 +1,4 @@
-"""Warnings about edge lists that were read but may mean something else."""
+"""Warnings about lists that were read but may mean something else, or will when they are."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ NO_NODES = (
 _MISSING = {"nan", "NaN", "NA", "N/A", "#N/A", "NULL", "null", "None", "<NA>"}
 _MIN_EDGES_FOR_HEADER = 2  # from which on a first line whose names occur nowhere else is suspicious
 _MIN_EDGES_FOR_COUNTS = 4  # from which on a first line with the right counts is not a coincidence
+
+
+def warn_of_direction(edges: EdgeList, kind: str) -> None:
+    """Warn if a directed graph is written to a kind of file that does not say so."""
+    if edges.directed:
+        warn_caller(
+            f"{kind} does not say that its edges are directed; read it with directed=True, or write .graphml or .npz.",
+            UserWarning,
+        )
 
 
 def warn_of_header(edges: EdgeList, path: Path) -> None:
