@@ -1,6 +1,7 @@
 """Exact detour counts (k-DeN) around every edge of a graph, and graph learning built on them."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 _MODULE_OF = {
@@ -36,6 +37,10 @@ __all__ = [
     "wl",
 ]
 
+for _name, _library in {"kernels": "sklearn", "nn": "torch_geometric", "transforms": "torch_geometric"}.items():
+    if find_spec(_library) is None:  # `from detours import *` and `help` do without them
+        __all__.remove(_name)
+
 if TYPE_CHECKING:
     from detours import data, errors, kernels, nn, training, transforms, viz, wl
     from detours.counting.count import count, count_many, cycles, explain, paths
@@ -44,17 +49,17 @@ if TYPE_CHECKING:
     from detours.graph import Graph
 
     __version__: str
+else:  # without a type, or type checkers would accept any name
 
-
-def __getattr__(name: str) -> Any:
-    # Names load on first use: `import detours` stays about as cheap as `import numpy`.
-    if name in _SUBMODULES:
-        return import_module(f"detours.{name}")
-    if name != "__version__" and name not in _MODULE_OF:
-        raise AttributeError(f"module 'detours' has no attribute {name!r}")
-    value = _version() if name == "__version__" else getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        # Names load on first use: `import detours` stays about as cheap as `import numpy`.
+        if name in _SUBMODULES:
+            return import_module(f"detours.{name}")
+        if name != "__version__" and name not in _MODULE_OF:
+            raise AttributeError(f"module 'detours' has no attribute {name!r}")
+        value = _version() if name == "__version__" else getattr(import_module(_MODULE_OF[name]), name)
+        globals()[name] = value
+        return value
 
 
 def _version() -> str:

@@ -43,7 +43,7 @@ MANY_RUNS = 1_000
 def check_installed() -> None:
     """Raise `InputError` if a package is missing, before anything slow is imported."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
-        raise InputError(f"networks need {' and '.join(missing)}; run: pip install 'detours[torch]'")
+        raise InputError(f"networks need {', '.join(missing)}; run: pip install 'detours[torch]'")
 
 
 def _parse_ks(text: str) -> list[int]:

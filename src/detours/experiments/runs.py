@@ -196,7 +196,7 @@ def _train_networks(
     minutes: float,
 ) -> None:
     if missing := [name for name in ("torch", "torch_geometric", "lightning") if find_spec(name) is None]:
-        raise InputError(f"networks need {' and '.join(missing)}; run: pip install 'detours[torch]'")
+        raise InputError(f"networks need {', '.join(missing)}; run: pip install 'detours[torch]'")
     from detours.experiments.networks import entries
     from detours.experiments.networks.queue import Queue, RunSelection
     from detours.training.runs import idle_k

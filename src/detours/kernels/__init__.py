@@ -8,7 +8,7 @@ in a graph.
 from importlib.util import find_spec
 
 if find_spec("sklearn") is None:
-    raise ImportError("detours.kernels needs scikit-learn, which is not installed; run: pip install detours[kernels]")
+    raise ImportError("detours.kernels needs scikit-learn, which is not installed; run: pip install 'detours[kernels]'")
 
 from detours.kernels.base import GraphKernel
 from detours.kernels.conversion import Labelled, labelled

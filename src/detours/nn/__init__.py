@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if find_spec("torch") is None or find_spec("torch_geometric") is None:
     raise ImportError(
-        "detours.nn needs torch and torch_geometric, which are not both installed; run: pip install detours[torch]"
+        "detours.nn needs torch and torch_geometric, which are not both installed; run: pip install 'detours[torch]'"
     )
 
 _HOME = {
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
     from detours.nn.network import MDNN, PlainNetwork, WeightedNetwork
     from detours.nn.options import NetworkOptions
     from detours.nn.tokens import Tokens
+else:  # without a type, or type checkers would accept any name
 
-
-def __getattr__(name: str) -> Any:
-    # Names load on first use, as in the package itself: PyG alone takes seconds to import.
-    if name == "functional":
-        return import_module("detours.nn.functional")
-    if name not in _HOME:
-        raise AttributeError(f"module 'detours.nn' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        # Names load on first use, as in the package itself: PyG alone takes seconds to import.
+        if name == "functional":
+            return import_module("detours.nn.functional")
+        if name not in _HOME:
+            raise AttributeError(f"module 'detours.nn' has no attribute {name!r}")
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

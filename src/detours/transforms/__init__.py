@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 if find_spec("torch_geometric") is None:
-    raise ImportError("detours.transforms needs PyTorch and PyG; run: pip install detours[torch]")
+    raise ImportError("detours.transforms needs PyTorch and PyG; run: pip install 'detours[torch]'")
 
 from detours.transforms.add_detour_number import AddDetourNumber
 from detours.transforms.add_detour_tokens import AddDetourTokens

@@ -19,7 +19,7 @@ def show_picture(console: "Console", progress: bool | None, path: Path = PAGE) -
     console.print()
     console.rule("[bold]An interactive page", align="left")
     if find_spec("networkx") is None:
-        console.print("Skipped, as networkx is not installed: pip install 'detours[viz]'", style="dim")
+        console.print("Skipped: this needs networkx; run: pip install 'detours[viz]'", style="dim", markup=False)
         return
     from detours.viz import page
 

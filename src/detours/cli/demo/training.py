@@ -29,9 +29,8 @@ def show_training(console: "Console", progress: bool | None, figure: Path = FIGU
     console.print()
     console.rule("[bold]A network that sees cycles", align="left")
     if missing := [name for name in ("torch", "torch_geometric", "lightning") if find_spec(name) is None]:
-        console.print(
-            f"Skipped, as {' and '.join(missing)} is not installed: pip install 'detours[torch]'", style="dim"
-        )
+        reason = f"Skipped: this needs {', '.join(missing)}; run: pip install 'detours[torch]'"
+        console.print(reason, style="dim", markup=False)  # brackets would be markup
         return
     console.print(
         f"{GRAPHS} graphs: two rings of equal size, or one of twice the size, with the same\n"

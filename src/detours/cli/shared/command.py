@@ -9,7 +9,7 @@ from typing import Any, ParamSpec
 
 import typer
 
-from detours.cli.shared.interrupt import INTERRUPTED, arrived, farewell
+from detours.cli.shared.interrupt import INTERRUPTED, code_of_signal, farewell
 from detours.errors import DetoursError, escape_control
 
 FAILED, USAGE, PIPE_CLOSED = 1, 2, 141
@@ -62,8 +62,8 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
         except Exception as error:
             if os.environ.get("DETOURS_TRACEBACK"):
                 raise
-            if arrived():
-                raise typer.Exit(INTERRUPTED) from None
+            if code := code_of_signal():
+                raise typer.Exit(code) from None
             say(_sentence(error))
             raise typer.Exit(FAILED) from None
 

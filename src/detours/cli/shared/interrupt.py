@@ -19,7 +19,7 @@ GRACE = 0.7  # seconds for the normal way out
 INTERRUPTED = 128 + signal.SIGINT  # what a shell reports for a program ended by this signal
 WATCHER = "detours-signals"
 _lost = False  # an interrupt was swallowed inside a library
-_arrived = False  # an interrupt arrived, handled or not
+_arrived = 0  # the signal that arrived, handled or not
 _resumes = False  # what is running, or was interrupted, continues when the command is repeated
 SHOW_CURSOR = b"\x1b[?25h\r\x1b[K"  # undoes what a progress bar does to a terminal
 
@@ -52,7 +52,7 @@ def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGTERM, terminate)
         if interrupt is signal.default_int_handler:
             signal.signal(signal.SIGINT, interrupt)
-        _arrived = _resumes = False
+        _arrived, _resumes = 0, False
         signal.set_wakeup_fd(wakeup)
         if not _lost:
             sys.unraisablehook = unraisable
@@ -68,7 +68,7 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        _resumes = _arrived or isinstance(error, KeyboardInterrupt)
+        _resumes = bool(_arrived) or isinstance(error, KeyboardInterrupt)
         raise
     _resumes = False
 
@@ -88,18 +88,20 @@ def discard_unfinished() -> None:
         scratch.discard_scratch()
 
 
-def arrived() -> bool:
-    """Whether Ctrl-C was pressed; a library that it interrupts may raise another error instead."""
-    return _arrived
+def code_of_signal() -> int:
+    """Return the exit code for Ctrl-C or SIGTERM if it arrived, else 0: a library may raise another error instead."""
+    return 128 + _arrived if _arrived else 0
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     global _arrived
-    _arrived = True
+    _arrived = number
     raise KeyboardInterrupt
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
+    global _arrived
+    _arrived = number
     raise SystemExit(128 + number)
 
 
@@ -107,7 +109,7 @@ def _unraisable(report: "sys.UnraisableHookArgs") -> None:
     # An interrupt in a callback or finaliser of a library (the compiler has some) is lost there, and may leave
     # a half-built object whose own finaliser then fails: neither is worth a message.
     global _lost
-    if isinstance(report.exc_value, KeyboardInterrupt):
+    if isinstance(report.exc_value, KeyboardInterrupt) or (_arrived and isinstance(report.exc_value, SystemExit)):
         _lost = True
     elif not _lost:
         sys.__unraisablehook__(report)

@@ -26,13 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.svm import SVC
 
 from detours.arrays import Float64
+
+if TYPE_CHECKING:
+    from sklearn.svm import SVC
 
 CACHE_MEGABYTES = 4000
 """An upper limit: LIBSVM allocates only what it needs, 4 bytes per entry of the Gram matrix."""
@@ -101,6 +103,8 @@ def predict_grid(
 
 def fit_machine(train: Float64, y: NDArray[Any], cost: float) -> SVC:
     """Fit `SVC` with its default tolerance and unlimited iterations."""
+    from sklearn.svm import SVC  # here: reports read results without it
+
     return SVC(C=cost, kernel="precomputed", cache_size=CACHE_MEGABYTES).fit(train, y)
 
 
