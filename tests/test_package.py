@@ -19,6 +19,8 @@ from packaging.version import Version
 import detours
 
 ROOT = Path(__file__).resolve().parents[1]
+TRAINING_NEEDS = "detours.training needs torch, torch_geometric, lightning; run: pip install 'detours[torch]'"
+NN_NEEDS = "detours.nn needs torch and torch_geometric, which are not both installed; run: pip install 'detours[torch]'"
 
 
 def modules_after(code: str) -> set[str]:
@@ -55,6 +57,58 @@ def test_every_public_name_exists() -> None:
     assert set(detours.__all__) <= set(dir(detours))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = detours.nonsense
+
+
+WITHOUT = """
+import importlib.util, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"torch", "torch_geometric", "lightning", "sklearn", "matplotlib", "networkx"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+found = importlib.util.find_spec
+
+def find_spec(name, package=None):
+    try:
+        return found(name, package)
+    except ModuleNotFoundError:
+        return None
+
+importlib.util.find_spec = find_spec
+"""
+"""Makes a fresh interpreter one without the optional libraries."""
+
+
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        ("from detours import *\nprint(count([(0, 1, 2), (1, 2, 0)], 2).edge)", "[1 1 1]"),
+        ("import inspect, detours\nprint({'nn', 'kernels'} & dict(inspect.getmembers(detours)).keys())", "set()"),
+        ("import pydoc, detours\nprint('count_pairs' in pydoc.render_doc(detours))", "True"),
+        ("import detours\ntry: detours.training.fit\nexcept ImportError as error: print(error)", TRAINING_NEEDS),
+        ("import detours\ntry: detours.nn\nexcept ImportError as error: print(error)", NN_NEEDS),
+        (
+            "import detours.experiments.report.report as report\nprint(report.report_sections.__name__)",
+            "report_sections",
+        ),
+    ],
+    ids=["star", "members", "help", "training", "nn", "report"],
+)
+def test_without_the_optional_libraries(code: str, printed: str) -> None:
+    done = subprocess.run([sys.executable, "-c", f"{WITHOUT}{code}"], capture_output=True, text=True, timeout=120)
+    assert (done.stdout.strip(), done.returncode) == (printed, 0), done.stderr
+
+
+@pytest.mark.slow
+def test_misspelt_names_are_errors_for_type_checkers(tmp_path: Path) -> None:
+    mypy = pytest.importorskip("mypy.api")
+    program = tmp_path / "program.py"
+    program.write_text("import detours\nfrom detours import nn, training\ndetours.coutn\nnn.MDN\ntraining.fitt\n")
+    config = ["--config-file", os.devnull, "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache")]
+    found, _, _ = mypy.run([*config, str(program)])
+    assert [f'"{name}"' in found for name in ("coutn", "MDN", "fitt")] == [True] * 3, found
 
 
 def test_python_m_is_the_command() -> None:

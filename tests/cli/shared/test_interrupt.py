@@ -20,17 +20,20 @@ from detours.cli.shared.interrupt import farewell, prompt_exit, resumable
 from tests.cli.programs import command, interrupt, start
 
 
-def test_an_interrupt_that_a_library_turns_into_another_error(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_a_library_turns_into_another_error(
+    capsys: pytest.CaptureFixture[str], number: signal.Signals
+) -> None:
     @report_errors
     def command() -> None:
         try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
+            signal.raise_signal(number)
+        except (KeyboardInterrupt, SystemExit):
             raise SystemError("a result with an exception set") from None
 
     with prompt_exit(lambda: None), pytest.raises(typer.Exit) as ended:
         command()
-    assert ended.value.exit_code == 130
+    assert ended.value.exit_code == 128 + number
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(typer.Exit) as failed:  # without an interrupt it is an ordinary error
         report_errors(lambda: 1 / 0)()
