@@ -77,7 +77,7 @@ def train(
 
     Args:
         fabric: Device, precision and processes.
-        runs: The runs; they share the data, and all have the `same_shape`.
+        runs: The runs; they share the data, and all have the same `shape_of`.
         checkpoint: The file to resume from, and to write checkpoints to. It is removed in the end.
         finish: Called with each run, its results, and the seconds since the start, as soon as it has ended.
         finished: Which of the runs are finished already; they are trained only if a checkpoint has them.
@@ -255,11 +255,6 @@ class Training:
         )
 
 
-def same_shape(one: Run, other: Run) -> bool:
-    """Whether two runs can be trained as replicas of one network."""
-    return _shape(one) == _shape(other)
-
-
 PER_REPLICA = (
     *("fold", "seed", "lr", "weight_decay", "warmup", "schedule", *DROPOUTS),
     *("epochs", "patience", "ties", "smooth", "average"),
@@ -267,7 +262,8 @@ PER_REPLICA = (
 """Settings in which replicas may differ."""
 
 
-def _shape(run: Run) -> dict[str, Any]:
+def shape_of(run: Run) -> dict[str, Any]:
+    """Return what the runs that are trained as replicas of one network share."""
     key = {name: value for name, value in run.recipe.key().items() if name not in PER_REPLICA}
     drops = {name: getattr(run.recipe, name) > 0 for name in DROPOUTS}
     return {**key, **drops, "steps": steps_of(run.recipe, len(run.split.train))}

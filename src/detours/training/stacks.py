@@ -23,7 +23,7 @@ from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device, fabric_of, gpu_settings_kept
-from detours.training.loop import Diverged, Run, same_shape, train
+from detours.training.loop import Diverged, Run, shape_of, train
 from detours.training.pool import run_in_processes
 from detours.training.recipe import as_before
 
@@ -114,14 +114,10 @@ def stacks_of(runs: Sequence[Run], place: Resources) -> list[list[Run]]:
 
 
 def _by_shape(runs: Sequence[Run]) -> list[list[Run]]:
-    groups: list[list[Run]] = []
+    groups: dict[str, list[Run]] = {}
     for run in runs:
-        group = next((group for group in groups if same_shape(group[0], run)), None)
-        if group is None:
-            groups.append([run])
-        else:
-            group.append(run)
-    return groups
+        groups.setdefault(repr(shape_of(run)), []).append(run)
+    return list(groups.values())
 
 
 def parts_of(runs: Sequence[Run], known: Callable[[Run], bool] = lambda _: False) -> list[list[Run]]:
@@ -129,18 +125,17 @@ def parts_of(runs: Sequence[Run], known: Callable[[Run], bool] = lambda _: False
 
     Runs whose results are `known` are returned only as members of such stacks.
     """
-    checkpoints = {file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")}
     parts: list[list[Run]] = []
-    for remaining in _by_shape(runs):
+    for group in _by_shape(runs):
+        stacks, taken = _interrupted(group), set[int]()
         parts.append([])
-        while remaining:
-            stack = _interrupted(remaining, checkpoints)
-            if stack:
+        for run in group:
+            stack = next((each for each in stacks if each[0] is run and taken.isdisjoint(map(id, each))), None)
+            if stack is not None:
                 parts += [stack, []]
-            elif not known(remaining[0]):
-                parts[-1].append(remaining[0])
-            taken = {id(run) for run in stack or remaining[:1]}
-            remaining = [run for run in remaining if id(run) not in taken]
+                taken.update(map(id, stack))
+            elif id(run) not in taken and not known(run):
+                parts[-1].append(run)
     return [part for part in parts if part]
 
 
@@ -149,19 +144,16 @@ def has_checkpoint(stack: list[Run]) -> bool:
     return _checkpoint(stack).path.exists()
 
 
-def _interrupted(runs: list[Run], checkpoints: set[Path]) -> list[Run]:
-    """Return the largest stack of these runs that starts with the first one and has a checkpoint; empty if none has.
-
-    The checkpoint lists its runs: others, which were finished before, may be between them.
-    """
-    stacks: list[list[Run]] = [[]]
-    for file in checkpoints:
-        if file.name.startswith(runs[0].path.stem):
+def _interrupted(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the stacks that have a checkpoint and all of whose runs are among these, the largest first."""
+    stems, stacks = tuple(run.path.stem for run in runs), []
+    for file in {file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")}:
+        if file.name.startswith(stems):
             keys, _ = Checkpoint(file, [], 0.0).contents()
             stack = [run for run in runs if run.recipe.key() in keys]
-            if stack and _checkpoint(stack).path == file:
+            if stack and _checkpoint(stack).path == file:  # its name is that of all its runs
                 stacks.append(stack)
-    return max(stacks, key=len)
+    return sorted(stacks, key=len, reverse=True)
 
 
 def _discard_obsolete(store: Store, folder: Path) -> None:
@@ -199,12 +191,9 @@ def with_interrupted(runs: Sequence[Run], wanted: Sequence[Run]) -> list[Run]:
     """Return the runs that are wanted, and those in an interrupted stack of these runs with one of them: the stack
     resumes only as a whole."""
     chosen = {id(run) for run in wanted}
-    for file in {file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")}:
-        if any(file.name.startswith(run.path.stem) for run in runs):
-            keys, _ = Checkpoint(file, [], 0.0).contents()
-            members = [run for run in runs if run.recipe.key() in keys]
-            if len(members) == len(keys) and any(run in wanted for run in members):
-                chosen |= set(map(id, members))
+    for stack in _interrupted(runs):
+        if any(run in wanted for run in stack):
+            chosen.update(map(id, stack))
     return [run for run in runs if id(run) in chosen]
 
 

@@ -60,7 +60,7 @@ class Fit:
 
     Args:
         fabric: Device, precision and processes; several processes share every step of one replica.
-        recipes: A recipe of each replica; they may differ in what `same_shape` leaves open.
+        recipes: A recipe of each replica; they may differ in what `shape_of` a run leaves out.
         inputs: The graphs.
         splits: The parts of each replica.
         outputs: The number of outputs of a network: classes, labels, or regression targets.
