@@ -39,8 +39,8 @@ class Table:
         """
         return [[_format(value, column) for value, column in zip(row, self.columns, strict=True)] for row in self.rows]
 
-    def markdown(self) -> str:
-        """Return a heading, the table with aligned columns, and its notes."""
+    def markdown(self, level: int = 2) -> str:
+        """Return a heading of this level (0: none), the table with aligned columns, and its notes."""
         rows = [[column.name for column in self.columns], *self.written()]
         rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
         widths = [max(3, *(len(row[index]) for row in rows)) for index in range(len(self.columns))]
@@ -49,7 +49,8 @@ class Table:
             "-" * width if is_left else "-" * (width - 1) + ":" for width, is_left in zip(widths, left, strict=True)
         ]
         lines = [_line(row, widths, left) for row in (rows[0], rule, *rows[1:])]
-        return "\n".join([f"## {self.title}", "", *lines, *(f"\n{note}" for note in self.notes), ""])
+        heading = [f"{'#' * level} {self.title}", ""] if level else []
+        return "\n".join([*heading, *lines, *(f"\n{note}" for note in self.notes), ""])
 
     def plain(self) -> dict[str, Any]:
         """Return the table for JSON, with one mapping per row and unformatted values."""

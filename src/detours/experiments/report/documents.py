@@ -76,7 +76,7 @@ def _blocks(finished: Finished) -> dict[str, Callable[[], str]]:
 
     def table(name: str) -> str:
         results = of_table(name, finished.networks)
-        return accuracy_table(name, results).markdown().split("\n", 2)[2] if results else ""
+        return accuracy_table(name, results).markdown(0) if results else ""
 
     return {
         **{name: partial(section, make) for name, make in SECTIONS.items()},
@@ -101,7 +101,7 @@ def short_kernel_block(kernels: Kernels) -> str:
 def short_network_block(networks: Networks) -> str:
     """Return a short table of networks: plain, MDNN, and the paper's best."""
     chosen = rivals(networks)
-    return rivals_table(chosen).markdown().split("\n", 2)[2] if chosen else ""
+    return rivals_table(chosen).markdown(0) if chosen else ""
 
 
 def _kernel_lines(kernels: Kernels) -> list[str]:

@@ -29,7 +29,7 @@ def as_markdown(section: Section, level: int) -> str:
     """Return the content of a section, its tables with headings of this level."""
     lines = ["\n".join(f"- {point}" for point in section.points) + "\n"] if section.points else []
     lines += [f"{text}\n" for text in section.text]
-    lines += [table.markdown().replace("##", "#" * level, 1) for table in section.tables]
+    lines += [table.markdown(level) for table in section.tables]
     if section.figures:
         lines.append(f"The HTML page has {len(section.figures)} figure{'s' * (len(section.figures) > 1)} here.\n")
     return "\n".join(lines)
