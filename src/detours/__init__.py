@@ -15,6 +15,8 @@ _MODULE_OF = {
     "paths": "detours.counting.count",
 }
 
+_TORCH = ("torch", "torch_geometric")
+
 _SUBMODULES = ("data", "errors", "kernels", "nn", "training", "transforms", "viz", "wl")
 
 __all__ = [
@@ -37,9 +39,18 @@ __all__ = [
     "wl",
 ]
 
-for _name, _library in {"kernels": "sklearn", "nn": "torch_geometric", "transforms": "torch_geometric"}.items():
-    if find_spec(_library) is None:  # `from detours import *` and `help` do without them
+
+def _is_installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ValueError:  # a module without a specification, such as a stub
+        return True
+
+
+for _name, *_libraries in (("kernels", "sklearn"), ("nn", *_TORCH), ("transforms", *_TORCH)):
+    if not all(map(_is_installed, _libraries)):  # `from detours import *` and `help` do without them
         __all__.remove(_name)
+del _name, _libraries
 
 if TYPE_CHECKING:
     from detours import data, errors, kernels, nn, training, transforms, viz, wl

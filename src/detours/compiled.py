@@ -101,7 +101,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
 def _taken_from_elsewhere(function: Callable[..., Any]) -> tuple[Any, ...]:
     """Return what machine code may contain of other modules, which Numba does not notice: compiled functions, constants
-    and layouts. All are imported before a module compiles its first function."""
+    and layouts of named tuples. They must be imported by name, before a module compiles its first function."""
     found: list[Any] = []
     for name, value in sorted(function.__globals__.items()):
         if name.startswith("__"):

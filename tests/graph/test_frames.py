@@ -65,6 +65,14 @@ def test_weights_that_are_nan_are_refused(kind):
     assert Graph.from_any(table(0.5)).num_edges == 3
 
 
+def test_weights_that_are_none_are_accepted_as_empty_cells_of_files_are():
+    table = pandas.DataFrame({"source": [0, 1], "target": [1, 2], "weight": pandas.array([1.5, None], dtype=object)})
+    assert Graph.from_any(table).num_edges == 2
+    table["weight"] = pandas.Series([1.5, float("nan")], dtype=object)
+    with pytest.raises(InputError, match="NaN"):
+        Graph.from_any(table)
+
+
 def test_arrow():
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.Table.from_pandas(named("Source", "Target", Type="Directed"))

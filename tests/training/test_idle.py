@@ -72,7 +72,7 @@ def test_idle_settings_are_those_without_effect(model: str, level: str, changed:
             said.discard(name)
         elif np.allclose(after, before, rtol=1e-12):  # another number of graphs in a batch rounds otherwise
             found.add(name)
-    assert found == said & OTHERS.keys()
+    assert found - {"directed"} == said & OTHERS.keys()  # features may depend on degrees, so it is never called idle
 
 
 def test_settings_of_mdnn_alone() -> None:

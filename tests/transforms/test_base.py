@@ -208,6 +208,17 @@ def test_names_that_pyg_treats_specially_are_refused(name: Any) -> None:
         AddDetourNumber(3, node_attr=name)
 
 
+def test_weights_that_exist_are_checked_but_not_used() -> None:
+    edge_index = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
+    for dtype in (torch.bfloat16, torch.float32, torch.int64):
+        weights = torch.ones(6, dtype=dtype)
+        assert AddDetourNumber(2)(Data(edge_index=edge_index, num_nodes=3, edge_weight=weights)).num_edges == 6
+    weights = torch.tensor([1.0, 1, 1, 1, 1, float("nan")])
+    for transform in (AddDetourNumber(2), AddDetourTokens(2)):
+        with pytest.raises(InputError, match="Graph number 0: edge_weight holds NaN"):
+            transform(Data(edge_index=edge_index, num_nodes=3, edge_weight=weights))
+
+
 def test_repr_shows_every_argument() -> None:
     assert repr(AddDetourNumber(4, "edge_attr", node_attr=None)) == (
         "AddDetourNumber(k=4, attr_name='edge_attr', by_length=True, node_attr=None, log=True, features=None, "

@@ -22,7 +22,7 @@ ENOUGH = 1e-3
 """Seconds of an estimate that is good enough: estimating another engine would take as long."""
 ROOTS_PER_THREAD = 64
 """The roots that closed forms take at a time: small graphs have no work for more threads."""
-THREADS_PAY = 5e-3
+THREADS_PAY = 2e-2
 """Seconds of a search, which takes one root at a time, from which on more threads are worth their start."""
 SHARE_OF_TIME = 0.05
 """The share of the time of the best engine that may go into finding out the unknown time of another."""
@@ -137,9 +137,11 @@ def make_plan(
     eligible = _engines_for(engine, k, device, engines(device) if known is None else known)
     jobs, limit = check_jobs(n_jobs), parse_bytes(memory_limit)
     task = Task(cyclic, k, min(jobs, max(1, cyclic.num_nodes // ROOTS_PER_THREAD)), limit, device)
-    plan = _choose(eligible, task, compare_all, patience) if cyclic.num_arcs else _nothing_to_count(task)
-    if plan.engine == "search" and plan.seconds > THREADS_PAY and task.n_jobs < min(jobs, cyclic.num_nodes):
-        task = replace(task, n_jobs=min(jobs, cyclic.num_nodes))
+    most = min(jobs, cyclic.num_nodes)
+    now = patience if task.n_jobs == most else 0.0
+    plan = _choose(eligible, task, compare_all, now) if cyclic.num_arcs else _nothing_to_count(task)
+    if plan.engine == "search" and plan.seconds > THREADS_PAY and task.n_jobs < most:
+        task = replace(task, n_jobs=most)
         plan = _choose(eligible, task, compare_all, patience)
     while limit is not None and plan.bytes > limit and fewer_threads and task.n_jobs > 1 and cyclic.num_arcs:
         task = replace(task, n_jobs=task.n_jobs // 2)

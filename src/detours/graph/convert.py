@@ -152,8 +152,11 @@ def from_pyg(data: Any) -> EdgeList:
 def check_weights(data: Any) -> None:
     """Raise `InputError` if an edge weight of PyG data is NaN."""
     weights = getattr(data, "edge_weight", None)
-    if weights is not None:
-        refuse_nan(as_numpy(weights, "edge_weight"), "edge_weight")
+    if weights is None or str(getattr(weights, "layout", "")).startswith("torch.sparse"):
+        return
+    if hasattr(weights, "is_floating_point") and weights.is_floating_point():
+        weights = weights.double()  # NumPy lacks some types of tensors
+    refuse_nan(as_numpy(weights, "edge_weight"), "edge_weight")
 
 
 NUMBER = "detours number"

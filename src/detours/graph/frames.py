@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from detours.errors import InputError, short_repr
 from detours.graph.edges import EdgeList, refuse_nan
@@ -36,11 +37,20 @@ def from_frame(frame: Any, source: str = ENDS[0], target: str = ENDS[1]) -> Edge
             raise InputError(f"the table has {columns.count(column)} columns {column!r}; rename or drop all but one.")
     edges = from_ends(np.asarray(frame[source]), np.asarray(frame[target]))
     lower = [name.strip().lower() for name in names]
-    if "weight" in lower:
-        refuse_nan(np.asarray(frame[columns[lower.index("weight")]]), "The column of weights")
+    for column, name in zip(columns, lower, strict=True):
+        if name == "weight":
+            _refuse_nan(np.asarray(frame[column]))
     if "type" not in lower:
         return edges
     return replace(edges, directed=_says_directed(np.asarray(frame[columns[lower.index("type")]])))
+
+
+def _refuse_nan(weights: NDArray[Any]) -> None:
+    """Raise `InputError` for NaN, as which columns of numbers also hold missing values; None among objects is accepted,
+    as empty cells of files are."""
+    if weights.dtype == object:
+        weights = np.array([value for value in weights.tolist() if isinstance(value, float)])
+    refuse_nan(weights, "The column of weights")
 
 
 def _says_directed(column: Any) -> bool:

@@ -156,6 +156,29 @@ def test_structures_are_different_while_there_are_others() -> None:
         assert set(found[:12]) == {4, 8, 16, 32} and len(set(found[12:])) >= 2
 
 
+@pytest.mark.parametrize(
+    ("space", "fixed", "number"),
+    [
+        ({"space": {"hidden": [30], "heads": [1, 2, 3]}}, {}, 3),
+        ({"space": {"heads": [1, 2]}}, {"hidden": 6}, 2),
+        ({"known": [{"hidden": 30, "heads": 3}], "space": {"lr": [0.01]}}, {}, 1),
+    ],
+)
+def test_heads_that_divide_the_width_of_mdnn_alone(space: dict[str, Any], fixed: dict[str, Any], number: int) -> None:
+    """Plain networks have none: with those of the preset, 4, their width need not be a multiple."""
+    assert Draws(one_graph(40), Space.of(space), fixed, 0, 1, ("plain", "mdnn")).available(number) == number
+    assert recipe("one", "", "", "node", model="plain", hidden=30, heads=4).hidden == 30
+    with pytest.raises(InputError, match="4 heads do not divide the 30 hidden channels"):
+        recipe("one", "", "", "node", model="mdnn", hidden=30, heads=4)
+
+
+def test_settings_without_effect_give_no_other_trials() -> None:
+    space = Space.of({"space": {"encoder": ["hops"], "hop_den": [True, False], "k": [3, 4, 5]}})
+    assert Draws(one_graph(40), space, {}, 0, 1, ("plain",)).available(6) == 1
+    space = Space.of({"space": {"k": [2, 3, 4], "log": [True, False], "by_length": [True, False]}})
+    assert Draws(one_graph(40), space, {}, 0, 1, ("plain",)).available(6) == 1
+
+
 def test_ranges() -> None:
     generator = np.random.default_rng(0)
     drawn = [Range(1e-3, 1e-1, log=True).draw(generator) for _ in range(400)]

@@ -223,7 +223,8 @@ def mean_curve(logs: Sequence[Path], epochs: int) -> dict[str, Any]:
 
 
 def joined_curve(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mean learning curve of all runs of two curves, as `mean_curve` would from their logs."""
+    """Return the mean learning curve of all runs of two curves, as `mean_curve` would from their logs, but without a
+    curve that has no points."""
     first, second = sorted((one, other), key=lambda curve: len(curve["epoch"].split()), reverse=True)
     if not second["epoch"]:  # no runs, or too short ones
         return dict(first)

@@ -165,7 +165,7 @@ class Recipe:
     def __post_init__(self) -> None:
         for name in settings():
             object.__setattr__(self, name, checked(name, getattr(self, name)))
-        if self.hidden % self.heads:
+        if self.hidden % self.heads and "heads" not in idle(vars(self)):
             raise InputError(f"{self.heads} heads do not divide the {self.hidden} hidden channels; change either.")
         if not self.use_den and self.model != "mdnn":
             raise InputError(f"use_den=false needs model mdnn, but the model is {self.model}; use model plain instead.")

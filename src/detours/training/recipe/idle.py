@@ -25,9 +25,9 @@ def idle(values: Mapping[str, Any]) -> set[str]:
     weights = values["model"] == "weighted" and (convolutions or hops)
     features = (values["edge_den"] and convolutions) or (values["use_den"] and tokens)
     nodes, sampled = values["level"] == "node", bool(values["neighbours"])
-    regression = values["task"] == "regression"
+    regression, hop_den = values["task"] == "regression", values["hop_den"] and hops and mdnn
     rules = (
-        (not (weights or features or values["node_den"] or values["hop_den"]), ("k",)),
+        (not (weights or features or values["node_den"] or hop_den), ("k",)),
         (not (weights or features), ("log",)),
         (not features, ("by_length", "cycle_features")),
         (not tokens, OF_TOKENS),
@@ -36,7 +36,6 @@ def idle(values: Mapping[str, Any]) -> set[str]:
         (not (hops and mdnn), ("hop_den",)),
         (not layers, ("layer_dropout", "gate", "jump")),
         (not convolutions, ("backbone", "edge_den", "edge_features")),
-        (not (convolutions or hops), ("directed",)),
         (not ((convolutions or hops) and values["directed"]), ("directions",)),
         (nodes or (values["pool_of"] == "logits" and "+" in values["pool"]), ("pool",)),
         (nodes, ("pool_of",)),
