@@ -322,7 +322,7 @@ def test_without_scikit_learn() -> None:
     """One message that says what to install."""
     code = "import sys; sys.modules['sklearn'] = None; import detours.kernels"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stderr.splitlines()[-1].endswith("run: pip install detours[kernels]")
+    assert done.stderr.splitlines()[-1].endswith("run: pip install 'detours[kernels]'")
 
 
 def test_products_that_may_overflow() -> None:
