@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -196,3 +198,14 @@ def test_no_compiled_function_returns_a_named_tuple_to_python() -> None:
     attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     assert returning, "the search finds those that only compiled functions call"
     assert not returning & imported and not {name for _, name in returning} & attributes
+
+
+def test_compiled_modules_import_what_they_use_by_name() -> None:
+    """The cache follows names, not attributes of modules: code that uses those would not be compiled again."""
+    source = Path(module.__file__).parent
+    files = [file for file in source.rglob("*.py") if "\n@compiled\n" in file.read_text("utf-8")]
+    assert len(files) > 20
+    for file in files:
+        name = ".".join(("detours", *file.relative_to(source).with_suffix("").parts))
+        used = [value for value in vars(import_module(name)).values() if isinstance(value, ModuleType)]
+        assert [value.__name__ for value in used if value.__name__.startswith("detours")] == [], name
